@@ -145,7 +145,7 @@ func TestFactsHaveNames(t *testing.T) {
 	require.False(t, ok)
 	require.True(t, (FactSticky | FactStrict).Has(FactStrict))
 	require.False(t, FactSticky.Has(FactSticky|FactStrict))
-	require.True(t, FactSticky.Lacks(FactStrict))
+	require.True(t, FactSticky.lacks(FactStrict))
 }
 
 func TestWaitKnowsEveryProfile(t *testing.T) {

@@ -96,7 +96,7 @@ type WaitRule struct {
 // always does.
 func Decide(f Facts) GateRule {
 	for _, rule := range gate {
-		if f.Has(rule.All) && f.Lacks(rule.None) {
+		if f.Has(rule.All) && f.lacks(rule.None) {
 			rule.Warnings = slices.Clone(rule.Warnings)
 			return rule
 		}
@@ -131,7 +131,7 @@ func Transitions() []Transition {
 }
 
 // permits reports whether the guard holds.
-func (t *Transition) permits(f Facts) bool { return f.Has(t.All) && f.Lacks(t.None) }
+func (t *Transition) permits(f Facts) bool { return f.Has(t.All) && f.lacks(t.None) }
 
 func (t Transition) clone() Transition {
 	t.Also, t.Emits = slices.Clone(t.Also), slices.Clone(t.Emits)
@@ -141,8 +141,8 @@ func (t Transition) clone() Transition {
 // Has reports whether every fact of want is in f.
 func (f Facts) Has(want Facts) bool { return f&want == want }
 
-// Lacks reports whether no fact of unwanted is in f.
-func (f Facts) Lacks(unwanted Facts) bool { return f&unwanted == 0 }
+// lacks reports whether no fact of unwanted is in f.
+func (f Facts) lacks(unwanted Facts) bool { return f&unwanted == 0 }
 
 // String lists the names of the facts, joined by "|".
 func (f Facts) String() string {

@@ -258,13 +258,13 @@ func TestK7AWaitUpToItsBounds(t *testing.T) {
 	asked := time.Unix(100, 0)
 	q := Question{ID: 1, AskedAt: asked}
 	q.StartWait()
-	require.True(t, q.EndsAt.IsZero() && q.NextDue().IsZero() && !q.StepDue() && q.NextStep() == nil)
+	require.True(t, q.EndsAt.IsZero() && q.NextDue().IsZero() && !q.StepDue() && q.nextStep() == nil)
 	q.Wait = &Wait{Steps: steps(1)}
 	q.StartWait()
 	require.True(t, q.EndsAt.IsZero())
 	require.Equal(t, asked.Add(time.Second), q.NextDue())
 	q = q.Fire()
-	require.True(t, q.NextDue().IsZero() && q.NextStep() == nil)
+	require.True(t, q.NextDue().IsZero() && q.nextStep() == nil)
 	q.StartWait()
 	require.Zero(t, q.Fired, "it is asked anew")
 	q.Wait, q.EndsAt = &Wait{Then: ThenFail, End: time.Minute, Steps: steps(1)}, asked.Add(time.Millisecond)

@@ -234,7 +234,7 @@ func (q *Question) NextDue() time.Time {
 	if !q.EndsAt.IsZero() && q.Wait.Then != ThenWait {
 		due = q.EndsAt
 	}
-	if s := q.NextStep(); s != nil {
+	if s := q.nextStep(); s != nil {
 		if at := q.AskedAt.Add(s.After); due.IsZero() || !at.After(due) {
 			return at
 		}
@@ -242,8 +242,8 @@ func (q *Question) NextDue() time.Time {
 	return due
 }
 
-// NextStep returns the next step of the question's Wait, or nil.
-func (q *Question) NextStep() *WaitStep {
+// nextStep returns the next step of the question's Wait, or nil.
+func (q *Question) nextStep() *WaitStep {
 	if q.Wait == nil || int(q.Fired) >= len(q.Wait.Steps) {
 		return nil
 	}
@@ -252,14 +252,14 @@ func (q *Question) NextStep() *WaitStep {
 
 // StepDue reports whether a step, not the end, is due at NextDue.
 func (q *Question) StepDue() bool {
-	s := q.NextStep()
+	s := q.nextStep()
 	return s != nil && q.AskedAt.Add(s.After).Equal(q.NextDue())
 }
 
 // Fire returns the question after its next step, which must exist. An escalation ends a claim: the
 // claimant has let the time pass, and may no longer be in the audience.
 func (q Question) Fire() Question {
-	if s := q.NextStep(); s.Do == Escalate {
+	if s := q.nextStep(); s.Do == Escalate {
 		q.To, q.Claim = s.escalated(q.To), nil
 	}
 	q.Fired++

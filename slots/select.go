@@ -2,8 +2,8 @@ package slots
 
 import "slices"
 
-// Top is above every priority: Select starts with the highest priority below it.
-const Top = int(^uint(0) >> 1)
+// top is above every priority: Select starts with the highest priority below it.
+const top = int(^uint(0) >> 1)
 
 // Select returns the ids of up to want ready runs to start, in order, within the pool's capacity,
 // and the key served last. Held is the number of held slots of the pool. Last is the key served
@@ -18,7 +18,7 @@ func Select(p Pool, held int, q Queue, want int, last string) (ids []string, ser
 	free := min(want, p.Capacity-held)
 	c := choice{pool: p, queue: q, served: last}
 	revisits := maxRevisits
-	for below := Top; len(c.ids) < free; {
+	for below := top; len(c.ids) < free; {
 		priority, ok, err := q.Priority(below)
 		others := false
 		if err == nil && ok {

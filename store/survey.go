@@ -116,7 +116,7 @@ func (s *Survey) AddEngines(engines map[string]EngineSurvey, nodes []Node) {
 		e := engines[name]
 		e.Engine = name
 		for _, n := range nodes {
-			if n.Has(name) {
+			if n.has(name) {
 				e.Nodes++
 			}
 		}

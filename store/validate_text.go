@@ -304,7 +304,7 @@ func validEngine(name string) bool {
 }
 
 // Has reports whether the node has the engine, according to its registration.
-func (n Node) Has(engine string) bool {
+func (n *Node) has(engine string) bool {
 	_, found := slices.BinarySearch(n.Engines, engine)
 	return found || n.Engines == nil
 }

@@ -18,8 +18,8 @@ type Header struct {
 	LocalSeq uint64 // from 1 within the attempt
 }
 
-// MaxEngine is the longest engine name in bytes.
-const MaxEngine = 256
+// maxEngine is the longest engine name in bytes.
+const maxEngine = 256
 
 // SchemaViolation reports that an event may not be written: its header or payload violates the
 // contract. No part of its commit may be stored.
@@ -108,8 +108,8 @@ func (h Header) check() error {
 		return errors.New("seq counts from 1")
 	case h.TS.IsZero() || !hasPlainYear(h.TS):
 		return errors.New("ts is missing or outside of the years 1 to 9999")
-	case h.Engine == "" || len(h.Engine) > MaxEngine:
-		return fmt.Errorf("engine has %d bytes, from 1 to %d are allowed", len(h.Engine), MaxEngine)
+	case h.Engine == "" || len(h.Engine) > maxEngine:
+		return fmt.Errorf("engine has %d bytes, from 1 to %d are allowed", len(h.Engine), maxEngine)
 	case h.Attempt < 0:
 		return errors.New("meta.attempt counts from 0")
 	case h.LocalSeq < 1:

@@ -16,7 +16,7 @@ func drawHeader(t *rapid.T) Header {
 	return Header{
 		RunID: rapid.StringMatching(patternRunID).Draw(t, "run"), Seq: rapid.Uint64Min(1).Draw(t, "seq"),
 		TS: drawTime(t).Add(time.Second),
-		Engine: rapid.SampledFrom([]string{"demo", "<\"é\u2028\xff>", strings.Repeat("e", MaxEngine)}).Draw(t,
+		Engine: rapid.SampledFrom([]string{"demo", "<\"é\u2028\xff>", strings.Repeat("e", maxEngine)}).Draw(t,
 			"engine"),
 		Attempt: rapid.IntMin(0).Draw(t, "attempt"), LocalSeq: rapid.Uint64Min(1).Draw(t, "local"),
 	}
@@ -68,7 +68,7 @@ func TestEncodingAcceptsWhatTheSchemasDo(t *testing.T) {
 		"seq":      func(h *Header) { h.Seq = 0 },
 		"no time":  func(h *Header) { h.TS = time.Time{} },
 		"year":     func(h *Header) { h.TS = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"engine":   func(h *Header) { h.Engine = strings.Repeat("e", MaxEngine+1) },
+		"engine":   func(h *Header) { h.Engine = strings.Repeat("e", maxEngine+1) },
 		"attempt":  func(h *Header) { h.Attempt = -1 },
 		"localseq": func(h *Header) { h.LocalSeq = 0 },
 	} {

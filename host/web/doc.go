@@ -8,6 +8,9 @@
 // do what, as for every other front end. If people answer a question through several front ends at
 // once, exactly one wins. The handler keeps no state between requests.
 //
+// The types of the JSON (Run, Question, Problem and so on) are exported because the names of the
+// OpenAPI schemas are theirs; a Go program needs only Handler, Options and Server.
+//
 // Authentication is the host's job: without Identify, only requests from this machine are served.
 //
 // Start reading at routes.go; runs.go, questions.go and events.go make the calls, view.go selects

@@ -13,35 +13,35 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Step is an agent's behaviour in one turn.
-type Step func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
+// turnStep is an agent's behaviour in one turn.
+type turnStep func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
-// Agent is an engine that follows the case's plan, and records its turns.
-type Agent struct {
+// plannedAgent is an engine that follows the case's plan, and records its turns.
+type plannedAgent struct {
 	enginetest.FakeAgent
 
 	mu      sync.Mutex
-	plans   map[string][]Step // guarded by mu; by run id; "" for any other run
-	turns   []engine.Turn     // guarded by mu
-	refused map[string]bool   // guarded by mu; runs whose handle is refused
+	plans   map[string][]turnStep // guarded by mu; by run id; "" for any other run
+	turns   []engine.Turn         // guarded by mu
+	refused map[string]bool       // guarded by mu; runs whose handle is refused
 }
 
-// NewAgent returns an agent of the profile.
-func NewAgent(kind fsm.Profile) *Agent {
-	return &Agent{FakeAgent: enginetest.FakeAgent{Kind: kind, Reason: "as the case says"},
-		plans: make(map[string][]Step), refused: make(map[string]bool)}
+// newAgent returns an agent of the profile.
+func newAgent(kind fsm.Profile) *plannedAgent {
+	return &plannedAgent{FakeAgent: enginetest.FakeAgent{Kind: kind, Reason: "as the case says"},
+		plans: make(map[string][]turnStep), refused: make(map[string]bool)}
 }
 
 // Plan adds the next turns of a run; the last one is repeated. An empty id plans for all other
 // runs.
-func (a *Agent) Plan(runID string, steps ...Step) {
+func (a *plannedAgent) Plan(runID string, steps ...turnStep) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.plans[runID] = append(a.plans[runID], steps...)
 }
 
 // RunTurn does the planned step.
-func (a *Agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+func (a *plannedAgent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	step, err := a.next(t)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -49,7 +49,7 @@ func (a *Agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return step(ctx, t, s)
 }
 
-func (a *Agent) next(t engine.Turn) (Step, error) {
+func (a *plannedAgent) next(t engine.Turn) (turnStep, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.turns = append(a.turns, t)
@@ -71,7 +71,7 @@ func (a *Agent) next(t engine.Turn) (Step, error) {
 }
 
 // Turns returns the turns of a run that were executed, in order.
-func (a *Agent) Turns(runID string) []engine.Turn {
+func (a *plannedAgent) Turns(runID string) []engine.Turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var all []engine.Turn
@@ -84,7 +84,7 @@ func (a *Agent) Turns(runID string) []engine.Turn {
 }
 
 // Check refuses the handles of the runs that Refuse was called for.
-func (a *Agent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
+func (a *plannedAgent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.refused[runID] {
@@ -94,14 +94,14 @@ func (a *Agent) Check(_ context.Context, runID string, _ engine.SessionHandle) e
 }
 
 // Refuse has the agent refuse the run's handle from now on.
-func (a *Agent) Refuse(runID string) {
+func (a *plannedAgent) Refuse(runID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.refused[runID] = true
 }
 
 // endWith ends the turn with this outcome, and the session of the run.
-func endWith(o engine.Outcome) Step {
+func endWith(o engine.Outcome) turnStep {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		end := o // concurrent turns may use the step
 		end.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
@@ -109,14 +109,14 @@ func endWith(o engine.Outcome) Step {
 	}
 }
 
-// Asks ends the turn with an open question.
-func Asks(prompt string) Step {
+// asksOne ends the turn with an open question.
+func asksOne(prompt string) turnStep {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "I have a question.",
 		Questions: []interaction.Question{{Kind: interaction.OpenText, Prompt: prompt}}})
 }
 
-// AsksAll ends the turn with several open questions and their rule.
-func AsksAll(rule interaction.Rule, prompts ...string) Step {
+// asksAll ends the turn with several open questions and their rule.
+func asksAll(rule interaction.Rule, prompts ...string) turnStep {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "I have questions.", Rule: rule}
 	for _, prompt := range prompts {
 		o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText, Prompt: prompt})
@@ -124,8 +124,8 @@ func AsksAll(rule interaction.Rule, prompts ...string) Step {
 	return endWith(o)
 }
 
-// AsksApprovals ends the turn with approvals by this many people, and their rule.
-func AsksApprovals(rule interaction.Rule, need int, prompts ...string) Step {
+// asksApprovals ends the turn with approvals by this many people, and their rule.
+func asksApprovals(rule interaction.Rule, need int, prompts ...string) turnStep {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "May I?", Rule: rule}
 	for _, prompt := range prompts {
 		o.Questions = append(o.Questions, interaction.Question{Kind: interaction.Approval, Prompt: prompt, Need: need,
@@ -134,23 +134,23 @@ func AsksApprovals(rule interaction.Rule, need int, prompts ...string) Step {
 	return endWith(o)
 }
 
-// Done ends the turn with a text and the done marker.
-func Done(text string) Step {
+// completes ends the turn with a text and the done marker.
+func completes(text string) turnStep {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text + "\n__SKILL_DONE__\n"})
 }
 
-// Returns ends the turn with structured output and no marker.
-func Returns(output json.RawMessage) Step {
+// returnsOutput ends the turn with structured output and no marker.
+func returnsOutput(output json.RawMessage) turnStep {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: output})
 }
 
-// Crashes ends the turn with a failed process.
-func Crashes() Step {
+// crashes ends the turn with a failed process.
+func crashes() turnStep {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.Failed, Detail: "exit status 3", ExitCode: 3}})
 }
 
-// Hangs runs until the turn is canceled.
-func Hangs(ctx context.Context, _ engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+// hangs runs until the turn is canceled.
+func hangs(ctx context.Context, _ engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	<-ctx.Done()
 	return engine.Outcome{}, context.Cause(ctx)
 }

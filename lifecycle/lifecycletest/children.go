@@ -47,10 +47,10 @@ func (k *kin) note(f func()) {
 }
 
 // joins starts children with these prompts, waits for all of them, and is done in the next turn.
-func (k *kin) joins(prompts ...string) Step { return k.waits(engine.Outcome{}, prompts...) }
+func (k *kin) joins(prompts ...string) turnStep { return k.waits(engine.Outcome{}, prompts...) }
 
 // waits is joins with additional content in the outcome.
-func (k *kin) waits(o engine.Outcome, prompts ...string) Step {
+func (k *kin) waits(o engine.Outcome, prompts ...string) turnStep {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		parent := s.(engine.Parent)
 		var ids []string
@@ -83,7 +83,7 @@ func (k *kin) waits(o engine.Outcome, prompts ...string) Step {
 		})
 		if over {
 			k.note(func() { k.ends[t.RunID] = ends })
-			return Done("joined")(ctx, t, s)
+			return completes("joined")(ctx, t, s)
 		}
 		waits := o
 		waits.Process = engine.Process{Status: engine.OK}
@@ -110,15 +110,15 @@ func (k *kin) agent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.O
 	case prompt == "held" && t.Attempt == 1:
 		return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, "needs repair")
 	case prompt == "hang" || prompt == "once" && t.Attempt == 1:
-		return Hangs(ctx, t, s)
+		return hangs(ctx, t, s)
 	case strings.HasPrefix(prompt, "ask") && len(t.Answers) == 0:
-		return Asks("Go on?")(ctx, t, s)
+		return asksOne("Go on?")(ctx, t, s)
 	}
-	return Done(prompt)(ctx, t, s)
+	return completes(prompt)(ctx, t, s)
 }
 
 // family is a world whose run "r" executes the step.
-func family(step func(k *kin) Step, run func(w *world, k *kin), options ...option) func(*testing.T, Opener) {
+func family(step func(k *kin) turnStep, run func(w *world, k *kin), options ...option) func(*testing.T, Opener) {
 	return func(t *testing.T, open Opener) {
 		t.Helper()
 		w, k := newWorld(t, open, options...), newKin()
@@ -139,7 +139,7 @@ func family(step func(k *kin) Step, run func(w *world, k *kin), options ...optio
 // children are attacks on families of runs (M3).
 var children = append([]testCase{
 	{"M3/the cancel of a root ends a grandchild that asks and its question once",
-		family(func(k *kin) Step { return k.joins("leaf's parent") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("leaf's parent") }, func(w *world, k *kin) {
 			w.submit("r")
 			middle := k.child("r", "leaf's parent")
 			leaf := k.child(middle, "ask")
@@ -199,7 +199,7 @@ var children = append([]testCase{
 			w.end()
 		}},
 	{"M3/a tree ends at its depth with a clear error, and nothing of it is lost",
-		family(func(k *kin) Step { return k.descends }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.descends }, func(w *world, k *kin) {
 			w.submit("r")
 			w.is("r", fsm.StateSucceeded)
 			require.Len(w, k.errs, 1)
@@ -218,7 +218,7 @@ var children = append([]testCase{
 			}
 		})},
 	{"M3/a child has its parent's priority, key, wait and policies, and no budget",
-		family(func(k *kin) Step { return k.joins("ask") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("ask") }, func(w *world, k *kin) {
 			w.submit("r", func(s *lifecycle.Spec) {
 				s.Priority, s.Key, s.SessionTimeout, s.AutoDecide = 7, "tenant", 3*time.Minute, true
 				s.Hold, s.OnInterrupt = lifecycle.HoldOn, lifecycle.Repeat
@@ -236,7 +236,7 @@ var children = append([]testCase{
 			w.is("r", fsm.StateSucceeded)
 		})},
 	{"M3/the ends of a failed, a canceled and a held child arrive once each",
-		family(func(k *kin) Step { return k.joins("fail", "ask", "held", "done") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("fail", "ask", "held", "done") }, func(w *world, k *kin) {
 			w.submit("r")
 			require.NoError(w, w.Cancel(w.ctx, k.child("r", "ask"), "not needed"))
 			w.advance(time.Second)
@@ -254,7 +254,7 @@ var children = append([]testCase{
 			}, k.ends["r"])
 		})},
 	{"M3/a held child and one that runs are canceled with their parent",
-		family(func(k *kin) Step { return k.joins("held", "hang") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("held", "hang") }, func(w *world, k *kin) {
 			w.submit("r")
 			require.True(w, func() bool { r := w.is(k.child("r", "held"), fsm.StateQueued); return r.Held() }())
 			w.is(k.child("r", "hang"), fsm.StateRunning)
@@ -269,15 +269,15 @@ var children = append([]testCase{
 			delete(w.runs, "r")
 		})},
 	{"M3 J4/a child of an engine that the parent's node does not have waits for a node that has it",
-		family(func(k *kin) Step { return k.joins("elsewhere") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("elsewhere") }, func(w *world, k *kin) {
 			w.submit("r")
 			w.advance(20 * time.Second)
 			child := k.child("r", "elsewhere")
 			require.Equal(w, "elsewhere", w.is(child, fsm.StateQueued).Engine)
 			require.True(w, func() bool { r := w.is("r", fsm.StateQueued); return r.AwaitsChildren() }())
 			require.Empty(w, k.errs)
-			there := NewAgent(fsm.ProfileResumable)
-			there.Plan("", Done("from elsewhere"))
+			there := newAgent(fsm.ProfileResumable)
+			there.Plan("", completes("from elsewhere"))
 			other, err := lifecycle.New(lifecycle.Config{Logger: w.cfg.Logger, Lease: w.cfg.Lease, Store: w.store,
 				Engines: map[string]engine.Engine{"elsewhere": there}})
 			require.NoError(w, err)
@@ -293,7 +293,7 @@ var children = append([]testCase{
 			other.Close()
 		})},
 	{"M3/nobody who chooses ids can occupy the id of a child",
-		family(func(k *kin) Step { return k.joins("ask") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("ask") }, func(w *world, k *kin) {
 			w.submit("other")
 			w.is("other", fsm.StateSucceeded)
 			w.submit("r")
@@ -314,7 +314,7 @@ var children = append([]testCase{
 			w.is("r", fsm.StateSucceeded)
 		})},
 	{"M3 J13/a run that has used up its budget waits for its children and is held then",
-		family(func(k *kin) Step { return k.joins("ask") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("ask") }, func(w *world, k *kin) {
 			w.submit("r", func(s *lifecycle.Spec) { s.Budget = store.Budget{Turns: 1} })
 			require.True(w, func() bool { r := w.is("r", fsm.StateQueued); return r.AwaitsChildren() }())
 			_, err := w.Reply(w.ctx, k.child("r", "ask"), interaction.Reply{ID: 1, Text: "yes"})
@@ -329,7 +329,7 @@ var children = append([]testCase{
 			require.Len(w, w.agent.Turns("r"), 2)
 		})},
 	{"M3/children stay for their parent and all go in the end, in whatever order they are pruned",
-		family(func(k *kin) Step { return k.joins("done", "leaf's parent", "ask") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("done", "leaf's parent", "ask") }, func(w *world, k *kin) {
 			prune := func(all int) {
 				w.Helper()
 				for i := range all + 1 {
@@ -383,7 +383,7 @@ var children = append([]testCase{
 		}
 	})},
 	{"M3 E4/a parent goes on elsewhere, and its child's turn is repeated, when their node is gone",
-		family(func(k *kin) Step { return k.joins("once", "done") }, func(w *world, k *kin) {
+		family(func(k *kin) turnStep { return k.joins("once", "done") }, func(w *world, k *kin) {
 			w.submit("r", func(s *lifecycle.Spec) { s.OnInterrupt = lifecycle.Repeat })
 			child := k.child("r", "once")
 			w.is(child, fsm.StateRunning)
@@ -405,7 +405,7 @@ func oddWaits() (all []testCase) {
 		{"too many children", "the engine waits for 1001 children", make([]string, engine.MaxChildren+1)},
 	} {
 		name := "M3/a run that waits for " + c.what + " fails, and its child with it"
-		all = append(all, testCase{name, family(func(*kin) Step {
+		all = append(all, testCase{name, family(func(*kin) turnStep {
 			return func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
 				_, err := s.(engine.Parent).Spawn(ctx, engine.Child{Key: "k", Prompt: "ask"})
 				return engine.AwaitAll(c.ids...), err

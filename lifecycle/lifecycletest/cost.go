@@ -44,7 +44,7 @@ func (w *world) answersCost(id string, answer func(n int)) {
 	const replies, most = 8, 1.3
 	meter, ok := w.store.(store.Meter)
 	require.True(w, ok, "the store counts what it writes")
-	w.agent.Plan(id, AsksAll(interaction.Rule{}, strings.Split("12345678", "")...), Done("ok"))
+	w.agent.Plan(id, asksAll(interaction.Rule{}, strings.Split("12345678", "")...), completes("ok"))
 	w.submit(id)
 	parked := w.is(id, fsm.StateWaitingUser)
 	require.Len(w, parked.OpenQuestions(), replies)

@@ -137,7 +137,7 @@ func (w *world) readersDie(name string, fault feedFault) {
 			}
 		}
 		id := fmt.Sprintf("%s-%d", name, round)
-		w.agent.Plan(id, AsksAll(interaction.Rule{}, "One?", "Two?"), Done("ok"))
+		w.agent.Plan(id, asksAll(interaction.Rule{}, "One?", "Two?"), completes("ok"))
 		w.submit(id)
 		runs = append(runs, id)
 		if !hit {

@@ -158,7 +158,7 @@ var hints = func() []testCase {
 }()
 
 // reportsMuch reports more messages than a page or one hint may have, before it executes the step.
-func reportsMuch(step Step) Step {
+func reportsMuch(step turnStep) turnStep {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		for i := range 300 {
 			if err := s.Message(ctx, engine.Message{Text: fmt.Sprint("message ", i)}); err != nil {
@@ -175,7 +175,7 @@ func reportsMuch(step Step) Step {
 // everyReaderReadsAll follows a run with a question, that has many events, in every way in which
 // one can.
 func everyReaderReadsAll(w *world) {
-	w.agent.Plan("r", reportsMuch(Asks("Go on?")), reportsMuch(Done("ok")))
+	w.agent.Plan("r", reportsMuch(asksOne("Go on?")), reportsMuch(completes("ok")))
 	_, err := w.Submit(w.ctx, lifecycle.Spec{ID: "r", Prompt: "x", NotBefore: time.Now().Add(time.Second)})
 	require.NoError(w, err)
 	w.runs["r"] = true
@@ -250,7 +250,7 @@ func everyReaderReadsAll(w *world) {
 }
 
 func aReadersContextEnds(w *world) {
-	w.agent.Plan("r", Asks("?"))
+	w.agent.Plan("r", asksOne("?"))
 	w.submit("r")
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 	defer cancel()

@@ -24,7 +24,7 @@ var limits = append([]testCase{
 		codes := []fsm.Warning{"X_OF_ITS_OWN", "MY_OWN_WARNING", "", "lower", "X_" + fsm.Warning(strings.Repeat("A",
 			61)), "\xff"}
 		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-			o, err := Done("ok")(ctx, t, s)
+			o, err := completes("ok")(ctx, t, s)
 			for _, code := range codes {
 				if err := s.Warn(ctx, interaction.Diagnostic{Code: code, Detail: "early"}); err != nil {
 					return o, err
@@ -62,7 +62,7 @@ var limits = append([]testCase{
 						return engine.Outcome{}, err
 					}
 				}
-				return Done(strings.Repeat("é", 1<<20))(ctx, t, s)
+				return completes(strings.Repeat("é", 1<<20))(ctx, t, s)
 			})
 			w.submit("r")
 			run := w.is("r", fsm.StateSucceeded)
@@ -74,14 +74,14 @@ var limits = append([]testCase{
 			require.True(w, final.Truncated)
 		})},
 	{"I13/thousands of parked runs leave the others alone", inWorld(func(w *world) {
-		w.agent.Plan("", Asks("?"))
+		w.agent.Plan("", asksOne("?"))
 		for i := range 2000 {
 			run, err := w.Submit(w.ctx, lifecycle.Spec{ID: fmt.Sprintf("p%d", i), Prompt: "x"})
 			require.NoError(w, err)
 			require.Equal(w, fsm.StateQueued, run.State)
 		}
 		w.is("p1999", fsm.StateWaitingUser)
-		w.agent.Plan("r", Done("ok"))
+		w.agent.Plan("r", completes("ok"))
 		w.submit("r")
 		w.is("r", fsm.StateSucceeded)
 		page, err := w.Inbox(w.ctx, lifecycle.InboxQuery{Limit: 1000})
@@ -90,7 +90,7 @@ var limits = append([]testCase{
 		require.NotEmpty(w, page.Next)
 	})},
 	{"I13/ids that the library makes are unique and sort by time", inWorld(func(w *world) {
-		w.agent.Plan("", Done("ok"))
+		w.agent.Plan("", completes("ok"))
 		last := ""
 		for range 50 {
 			run := w.submit("")
@@ -114,17 +114,17 @@ func outputCases() (all []testCase) {
 	for _, c := range []struct {
 		name   string
 		change []func(*lifecycle.Spec)
-		turn   Step
+		turn   turnStep
 		state  fsm.State
 	}{
 		{"B2 I11/an output that is too large is left out of an automatic run without a schema",
-			[]func(*lifecycle.Spec){auto}, Returns(output), fsm.StateSucceeded},
+			[]func(*lifecycle.Spec){auto}, returnsOutput(output), fsm.StateSucceeded},
 		{"B3 I11/an output that is too large fails a schema",
-			[]func(*lifecycle.Spec){auto, anySchema}, Returns(output), fsm.StateFailed},
+			[]func(*lifecycle.Spec){auto, anySchema}, returnsOutput(output), fsm.StateFailed},
 		{"B4 I11/an output that is too large is left out beside a marker without a schema",
-			nil, Done(string(output)), fsm.StateSucceeded},
+			nil, completes(string(output)), fsm.StateSucceeded},
 		{"B8 I11/a person is asked about an output that is too large",
-			[]func(*lifecycle.Spec){anySchema}, Returns(output), fsm.StateWaitingUser},
+			[]func(*lifecycle.Spec){anySchema}, returnsOutput(output), fsm.StateWaitingUser},
 	} {
 		all = append(all, testCase{c.name, inWorld(func(w *world) {
 			w.agent.Plan("r", c.turn)

@@ -62,7 +62,7 @@ type lives struct {
 type life struct {
 	*lives
 	id    string
-	turns chan Step
+	turns chan turnStep
 	ends  map[int]time.Time // of the questions whose end was moved
 }
 
@@ -81,7 +81,7 @@ func newLives(t *testing.T, open Opener, v variant) *lives {
 // newLife submits a run whose questions wait for d, longer than all crashes of its life take.
 func (ls *lives) newLife(d time.Duration) *life {
 	ls.count++
-	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan Step), ends: make(map[int]time.Time)}
+	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan turnStep), ends: make(map[int]time.Time)}
 	ls.agent.Plan(l.id, func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		select {
 		case step := <-l.turns:
@@ -108,22 +108,22 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		}
 		return do
 	}
-	turn := func(s Step) func() { return on(fsm.StateRunning, func() { l.turns <- s }) }
+	turn := func(s turnStep) func() { return on(fsm.StateRunning, func() { l.turns <- s }) }
 	switch event {
 	case fsm.EventTurnStarted:
 		return on(fsm.StateQueued, func() { l.gate.set(true); synctest.Wait(); l.gate.set(false) })
 	case fsm.EventTurnNeedsInput:
 		if l.v.votes {
-			return turn(AsksApprovals(interaction.Rule{Answers: 2}, 2, l.v.prompts()...))
+			return turn(asksApprovals(interaction.Rule{Answers: 2}, 2, l.v.prompts()...))
 		}
 		if l.v.several {
-			return turn(AsksAll(interaction.Rule{Answers: 2}, "Well?", "Really?", "Ready?"))
+			return turn(asksAll(interaction.Rule{Answers: 2}, "Well?", "Really?", "Ready?"))
 		}
-		return turn(Asks("Well?"))
+		return turn(asksOne("Well?"))
 	case fsm.EventTurnSucceeded:
-		return turn(Done("Done."))
+		return turn(completes("Done."))
 	case fsm.EventTurnFailed:
-		return turn(Crashes())
+		return turn(crashes())
 	case fsm.EventInteractionReplyAccepted, fsm.EventInteractionRecorded:
 		if l.ruleMet(&run) != (event == fsm.EventInteractionReplyAccepted) && run.State == fsm.StateWaitingUser {
 			return nil // the reply is the other event

@@ -112,7 +112,7 @@ var outages = func() []testCase {
 				how = "is not acknowledged"
 			}
 			all = append(all, testCase{fmt.Sprintf("F8 I2 I9/%s %s", name, how), inOutage(i+1, lost, func(w *world) {
-				w.agent.Plan("r", Asks("Go on?"), Done("ok"))
+				w.agent.Plan("r", asksOne("Go on?"), completes("ok"))
 				spec := lifecycle.Spec{ID: "r", Prompt: "x"}
 				if _, err := w.Submit(w.ctx, spec); err != nil {
 					require.ErrorIs(w, err, errOutage)

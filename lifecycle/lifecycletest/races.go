@@ -18,7 +18,7 @@ import (
 // races are cases of concurrent actions in any order.
 var races = []testCase{
 	{"C5 C8 I1/of many racing replies exactly one is accepted and the others are told", inWorld(func(w *world) {
-		w.agent.Plan("r", Asks("Who is first?"), Done("ok"))
+		w.agent.Plan("r", asksOne("Who is first?"), completes("ok"))
 		w.submit("r")
 		w.is("r", fsm.StateWaitingUser)
 		const callers = 32
@@ -45,7 +45,7 @@ var races = []testCase{
 	{"C8 I1/reply, deadline and cancel race and exactly one wins", inWorld(func(w *world) {
 		for i := range 25 {
 			id := "r" + string(rune('a'+i))
-			w.agent.Plan(id, Asks("?"), Done("ok"))
+			w.agent.Plan(id, asksOne("?"), completes("ok"))
 			w.submit(id, func(s *lifecycle.Spec) { s.AutoDecide, s.SessionTimeout = true, time.Second })
 			w.is(id, fsm.StateWaitingUser)
 			var all sync.WaitGroup
@@ -81,8 +81,8 @@ var races = []testCase{
 		}
 	})},
 	{"E6/recovery twice, and by many at once, has the same result as once", inWorld(func(w *world) {
-		w.agent.Plan("", Asks("Go on?"))
-		w.agent.Plan("running", Hangs)
+		w.agent.Plan("", asksOne("Go on?"))
+		w.agent.Plan("running", hangs)
 		for _, id := range []string{"a", "b", "c"} {
 			w.submit(id)
 		}
@@ -113,9 +113,9 @@ var races = []testCase{
 	{"I10/status, pending, history and events agree at any moment", inWorld(func(w *world) {
 		const rounds = 30
 		for range rounds {
-			w.agent.Plan("r", Asks("Again?"))
+			w.agent.Plan("r", asksOne("Again?"))
 		}
-		w.agent.Plan("r", Done("ok"))
+		w.agent.Plan("r", completes("ok"))
 		w.submit("r")
 		ctx, stop := context.WithCancel(w.ctx)
 		var readers sync.WaitGroup

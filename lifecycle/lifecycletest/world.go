@@ -26,7 +26,7 @@ type world struct {
 	testing.TB
 	ctx   context.Context
 	store store.Store
-	agent *Agent
+	agent *plannedAgent
 	cfg   lifecycle.Config
 	*lifecycle.Lifecycle
 	stop func() // ends Serve in good order
@@ -44,7 +44,7 @@ func config(change func(*lifecycle.Config)) option { return func(w *world) { cha
 // newWorld returns a world whose lifecycle serves.
 func newWorld(tb testing.TB, open Opener, options ...option) *world {
 	tb.Helper()
-	w := &world{TB: tb, ctx: tb.Context(), store: open(tb), agent: NewAgent(fsm.ProfileResumable),
+	w := &world{TB: tb, ctx: tb.Context(), store: open(tb), agent: newAgent(fsm.ProfileResumable),
 		runs: make(map[string]bool)}
 	w.cfg = lifecycle.Config{Logger: slog.New(slog.DiscardHandler), Lease: 30 * time.Second}
 	for _, o := range options {

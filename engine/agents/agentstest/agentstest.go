@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// EnvFolder names the folder that agents were installed in by .ci/agents.sh, when it is not
+// envFolder names the folder that agents were installed in by .ci/agents.sh, when it is not
 // .tools/agents of the repository. The variable EnvFolder_NAME, INTERLUDE_AGENTS_CLAUDE say, names
 // the program of one agent.
-const EnvFolder = "INTERLUDE_AGENTS"
+const envFolder = "INTERLUDE_AGENTS"
 
 // Program is the program of the agent: codex, claude, gemini, opencode or qwen. Where it is missing
 // the test fails in CI (variable CI); elsewhere it is skipped, with a line that says what to do.
@@ -44,14 +44,14 @@ func only(names []string, accepts func(name string) bool) []string {
 // byHand is the agent that CI may not install: it is tested where its program is named.
 const byHand = "claude"
 
-func variable(name string) string { return EnvFolder + "_" + strings.ToUpper(name) }
+func variable(name string) string { return envFolder + "_" + strings.ToUpper(name) }
 
 // find looks for the agent's program. An agent that is installed by hand must be named.
 func find(name string) (string, bool) {
 	if path := os.Getenv(variable(name)); path != "" || name == byHand {
 		return path, path != ""
 	}
-	folders := []string{os.Getenv(EnvFolder)}
+	folders := []string{os.Getenv(envFolder)}
 	if root, ok := repository(); ok {
 		folders = append(folders, filepath.Join(root, ".tools", "agents"))
 	}
