@@ -81,7 +81,8 @@ func newLives(t *testing.T, open Opener, v variant) *lives {
 // newLife submits a run whose questions wait for d, longer than all crashes of its life take.
 func (ls *lives) newLife(d time.Duration) *life {
 	ls.count++
-	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan turnStep), ends: make(map[int]time.Time)}
+	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan turnStep),
+		ends: make(map[int]time.Time)}
 	ls.agent.Plan(l.id, func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		select {
 		case step := <-l.turns:
