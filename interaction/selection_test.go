@@ -64,7 +64,7 @@ func TestN1WhatAReplySelects(t *testing.T) {
 		asked, diagnostics := interaction.Normalize(q)
 		require.True(t, asked.Only)
 		require.Empty(t, diagnostics)
-		reply := interaction.Reply{ID: 1, Text: c.text}
+		reply := interaction.Reply{ID: 1, Text: c.text, AcceptRisk: true}
 		err := reply.ValidateFor(asked)
 		a := reply.AnswerTo(&asked, time.Time{})
 		o, selected := a.Option()

@@ -3,34 +3,9 @@ package schema
 import "github.com/santhosh-tekuri/jsonschema/v5"
 
 // MaxCost limits how often a schema may check one value. Thirty definitions that each refer twice
-// to the next one would check it a billion times. The count covers one level only: a schema that
-// applies itself twice to the same member doubles its work with each level of a document made for
-// it. The author of that schema is responsible.
+// to the next one would check it a billion times. The count covers one level; a document
+// is counted when it is checked (maxWork).
 const MaxCost = 10_000
-
-// maxWork limits the checks of all values of a document. A check takes microseconds, and half a
-// kilobyte if it fails; a person may submit any number of documents to a form.
-const maxWork = 500_000
-
-// namesOfCheck is the number of required names that count as one check: a failure lists all missing
-// ones.
-const namesOfCheck = 4
-
-// countValues counts the values of a decoded document.
-func countValues(v any) int {
-	n := 1
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			n += countValues(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			n += countValues(item)
-		}
-	}
-	return n
-}
 
 // costsOf counts how often validating a value checks this value, by following references and
 // combinations. Checks of its members do not count. It stops counting above MaxCost.

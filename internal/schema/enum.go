@@ -47,6 +47,9 @@ func indexEnums(s *jsonschema.Schema) {
 		}
 		s.Extensions[keyword] = e
 	}
+	if s.UniqueItems {
+		s.Extensions, s.UniqueItems = map[string]jsonschema.ExtSchema{"uniqueItems": uniqueItems{}}, false
+	}
 	add("enum", s.Enum)
 	add("const", s.Constant)
 	s.Enum, s.Constant = nil, nil
@@ -108,4 +111,22 @@ func appendNumber(key []byte, text string) []byte {
 		text = "0"
 	}
 	return append(append(append(key, '#'), text...), ';')
+}
+
+// uniqueItems replaces the validator's own check of uniqueItems, which compares each two items whose
+// hashes are equal: a list can be made so that they all are.
+type uniqueItems struct{}
+
+// Validate implements jsonschema.ExtSchema.
+func (uniqueItems) Validate(ctx jsonschema.ValidationContext, v any) error {
+	items, _ := v.([]any)
+	known := make(map[string]int, len(items))
+	for i, item := range items {
+		key := string(appendKey(nil, item))
+		if first, ok := known[key]; ok {
+			return ctx.Error("uniqueItems", "items at index %d and %d are equal", first, i)
+		}
+		known[key] = i
+	}
+	return nil
 }

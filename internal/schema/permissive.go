@@ -4,23 +4,37 @@ import "github.com/santhosh-tekuri/jsonschema/v5"
 
 // permitsObjects reports whether the schema accepts every object.
 func permitsObjects(s *jsonschema.Schema) bool {
-	return permits(s, true, map[*jsonschema.Schema]bool{})
+	return permits(s, true, &path{seen: map[*jsonschema.Schema]bool{}, left: maxPermits})
+}
+
+// maxPermits limits the schemas that permits visits: each path to a schema counts, and there can be
+// exponentially many.
+const maxPermits = 100_000
+
+// path is the way to the schema that permits visits.
+type path struct {
+	seen map[*jsonschema.Schema]bool
+	left int
 }
 
 // permits reports whether s accepts every object, or every value if onlyObjects is false. A schema
-// that refers back to itself counts as permitting, since the reference adds no constraint.
-func permits(s *jsonschema.Schema, onlyObjects bool, seen map[*jsonschema.Schema]bool) bool {
-	if s == nil || seen[s] {
+// that refers back to itself counts as permitting, since the reference adds no constraint. Beyond
+// maxPermits the result is false.
+func permits(s *jsonschema.Schema, onlyObjects bool, to *path) bool {
+	if s == nil || to.seen[s] {
 		return true
+	}
+	if to.left--; to.left < 0 {
+		return false
 	}
 	if s.Always != nil {
 		return *s.Always
 	}
-	seen[s] = true
-	defer delete(seen, s)
+	to.seen[s] = true
+	defer delete(to.seen, s)
 	each := func(schemas ...*jsonschema.Schema) bool {
 		for _, sub := range schemas {
-			if !permits(sub, onlyObjects, seen) {
+			if !permits(sub, onlyObjects, to) {
 				return false
 			}
 		}
@@ -33,7 +47,7 @@ func permits(s *jsonschema.Schema, onlyObjects bool, seen map[*jsonschema.Schema
 	if !onlyObjects && constrainsOthers(s) {
 		return false
 	}
-	return permitsMembers(s, seen) && each(s.Ref, s.Then, s.Else) && each(s.AllOf...) &&
+	return permitsMembers(s, to) && each(s.Ref, s.Then, s.Else) && each(s.AllOf...) &&
 		permitsOne(s.AnyOf, each) && (len(s.OneOf) == 0 || len(s.OneOf) == 1 && each(s.OneOf...))
 }
 
@@ -50,7 +64,7 @@ func permitsType(types []string, onlyObjects bool) bool {
 }
 
 // permitsMembers reports whether the schema accepts any members of an object.
-func permitsMembers(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool {
+func permitsMembers(s *jsonschema.Schema, to *path) bool {
 	if s.MinProperties > 0 || s.MaxProperties >= 0 || len(s.Required) > 0 || len(s.DependentRequired) > 0 ||
 		len(s.DependentSchemas) > 0 || len(s.Dependencies) > 0 {
 		return false
@@ -67,7 +81,7 @@ func permitsMembers(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool
 		members = append(members, sub)
 	}
 	for _, sub := range members {
-		if !permits(sub, false, seen) {
+		if !permits(sub, false, to) {
 			return false
 		}
 	}

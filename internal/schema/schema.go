@@ -24,6 +24,8 @@ var (
 	// MaxMemory allow, or multiplies itself through references beyond MaxCost. It comes with
 	// ErrInvalid.
 	ErrComplex = errors.New("schema: too complex")
+	// ErrCostly says that checking the document would take too long. The document was not checked.
+	ErrCostly = errors.New("schema: the document takes too long to check")
 	// ErrViolation: the document is JSON but violates the schema.
 	ErrViolation = errors.New("schema: violated")
 )
@@ -38,6 +40,7 @@ type Schema struct {
 	size       Size
 	cost       int
 	permissive bool
+	parts      map[*jsonschema.Schema]*parts
 }
 
 // Compile reads a JSON Schema (an object, true or false).
@@ -76,7 +79,8 @@ func Compile(raw []byte) (s *Schema, err error) {
 	for s := range costs.walked {
 		indexEnums(s)
 	}
-	return &Schema{compiled: compiled, size: size, cost: costs.highest, permissive: permissive}, nil
+	return &Schema{compiled: compiled, size: size, cost: costs.highest, permissive: permissive,
+		parts: partsOf(costs.walked)}, nil
 }
 
 // MustCompile is Compile for a schema that is part of the program; it panics where Compile fails.
@@ -104,6 +108,9 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 	if err != nil {
 		return err
 	}
+	if !s.affordable(v) {
+		return fmt.Errorf("%w: it would take more than %d checks", ErrCostly, maxWork)
+	}
 	return s.validate(v)
 }
 
@@ -115,8 +122,8 @@ func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := maxWork / max(s.cost, 1); countValues(v) > most {
-		return []Fault{{"", fmt.Sprintf("at most %d values, of which each is checked %d times", most, s.cost)}}, nil
+	if !s.affordable(v) {
+		return []Fault{{"", fmt.Sprintf("a value that takes at most %d checks", maxWork)}}, nil
 	}
 	err = s.compiled.Validate(v)
 	if err == nil {
