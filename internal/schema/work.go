@@ -201,7 +201,8 @@ func partsOf(all map[*jsonschema.Schema]bool) map[*jsonschema.Schema]*parts {
 	}
 	prepared := make(map[*jsonschema.Schema]*parts, len(all))
 	for s := range all {
-		p := &parts{names: len(s.Required) / namesOfCheck, keyed: len(s.Extensions)+len(s.Enum)+len(s.Constant) > 0, pattern: sizeOf(s.Pattern)}
+		p := &parts{names: len(s.Required) / namesOfCheck, pattern: sizeOf(s.Pattern),
+			keyed: len(s.Extensions)+len(s.Enum)+len(s.Constant) > 0}
 		for _, sub := range inPlace(s) {
 			if sub != nil {
 				p.inPlace = append(p.inPlace, sub)
