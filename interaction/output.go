@@ -60,7 +60,7 @@ func (r *reader) acceptable(found []byte, given bool) bool {
 	} else if err := schema.ValidateFinite(found); err != nil {
 		fault = fmt.Sprintf("structured output: %v", err)
 	}
-	if fault != "" && given { // a text that only looks like an output stays text
+	if fault != "" && given { // text that only resembles an output stays text
 		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, fault}
 	}
 	return fault == ""

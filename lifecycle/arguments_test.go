@@ -243,8 +243,8 @@ func wrongCalls() []wrongCall {
 
 func second[T any](_ T, err error) error { return err }
 
-// A caller who gives something wrong is told which argument, which value and which range, whatever
-// the call and the store. Nothing is asked of the store.
+// A caller with a wrong argument gets the argument, its value and the range, for every call and
+// store. The store is not asked.
 func TestEachWrongArgumentIsNamed(t *testing.T) {
 	s := &counted{Store: newStore(t)}
 	lc, err := New(Config{Store: hintless{s}, Engine: agent{}, Dir: t.TempDir()})
@@ -280,7 +280,7 @@ func TestEachWrongArgumentIsNamed(t *testing.T) {
 	}
 }
 
-// What is right is accepted: the largest values, and those that do not filter.
+// Correct arguments are accepted: the largest values, and values that do not filter.
 func TestRightArgumentsAreAccepted(t *testing.T) {
 	lc, err := New(Config{Engine: agent{}})
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// K5: a question is stored with who may answer it, and nobody else's reply settles it, whatever
-// door it comes through. The log has the policy, who answered, and the door.
+// K5: a question is stored with its audience, and no other person's reply settles it, through any
+// front end. The log has the policy, the author, and the front end.
 func TestK5AQuestionIsForCertainPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

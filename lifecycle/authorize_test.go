@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// guard is an Authorize that remembers what it was asked, and refuses when it is told to.
+// guard is an Authorize that records its calls, and refuses on request.
 type guard struct {
 	asked   []Access
 	refusal error
@@ -25,7 +25,7 @@ func (g *guard) authorize(_ context.Context, a Access) error {
 	return g.refusal
 }
 
-// drain returns what was asked since the last call, in words.
+// drain returns the calls since the last one, in words.
 func (g *guard) drain() (asked []string) {
 	for _, a := range g.asked {
 		text := string(a.Action) + " by " + a.Actor.String()
@@ -47,8 +47,8 @@ func (g *guard) drain() (asked []string) {
 	return asked
 }
 
-// K6: one function sees each call that reads or changes runs, once, with who makes it. What it
-// refuses is not done.
+// K6: one function sees each call that reads or changes runs, once, with its actor. Refused calls
+// have no effect.
 func TestK6AuthorizeSeesEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g guard
@@ -148,7 +148,7 @@ func TestK6AuthorizeSeesEveryCall(t *testing.T) {
 	})
 }
 
-// stateOf is what a store has.
+// stateOf is a store's content.
 func stateOf(tb testing.TB, s store.Store) []Run {
 	tb.Helper()
 	page, err := s.Runs(tb.Context(), Query{})
@@ -156,8 +156,8 @@ func stateOf(tb testing.TB, s store.Store) []Run {
 	return page.Runs
 }
 
-// K5 K6: who has no right of its own to a question takes it from others only if Authorize allows
-// that, or if it is the host itself.
+// K5 K6: an actor without a right to a question takes it from others only if Authorize allows that,
+// or as the host itself.
 func TestK5OnlyTheHostOverrules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := guard{}
@@ -222,7 +222,7 @@ func TestK6AuthorizeSeesResume(t *testing.T) {
 	})
 }
 
-// rival is a store in which somebody else changes the run before each commit, a few times.
+// rival is a store with a concurrent change of the run before each commit, a few times.
 type rival struct {
 	store.Store
 	times int
@@ -236,8 +236,8 @@ func (s *rival) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// K6: a call that loses a race and reads the run again asks again: what was allowed for the run as
-// it was need not be allowed for the run as it is.
+// K6: a call that loses a race and rereads the run asks again: the permission for the old record
+// need not hold for the new one.
 func TestK6ALostRaceAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -256,8 +256,7 @@ func TestK6ALostRaceAsksAgain(t *testing.T) {
 	})
 }
 
-// K6, J10: an Authorize that panics refuses, and what it does to the run that it is shown stays
-// with it.
+// K6, J10: an Authorize that panics refuses, and its changes to the given run have no effect.
 func TestK6AnAuthorizeThatMisbehaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -282,7 +281,7 @@ func TestK6AnAuthorizeThatMisbehaves(t *testing.T) {
 	})
 }
 
-// K6: a client that is somebody's makes no call in another one's name.
+// K6: an actor's client makes no call in another actor's name.
 func TestK6AClientOfAnActorIsNobodyElse(t *testing.T) {
 	s := newStore(t)
 	lc, err := NewClient(ClientConfig{Store: s})

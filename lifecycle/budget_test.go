@@ -92,8 +92,8 @@ func TestJ13ASpentBudgetHoldsTheRunWithItsAnswer(t *testing.T) {
 	})
 }
 
-// J13: a budget of turns counts those that are tried again, in automatic mode too. The run is held
-// instead of waiting for its retry, and keeps its not-before time.
+// J13: a budget of turns counts retries, in automatic mode too. The run is held instead of waiting
+// for its retry, and keeps its not-before time.
 func TestJ13TurnsThatAreTriedAgainCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Retry: &Retry{Max: 5, Backoff: time.Hour, MaxBackoff: time.Hour},
@@ -122,8 +122,8 @@ func TestJ13TurnsThatAreTriedAgainCount(t *testing.T) {
 	})
 }
 
-// J13: an automatic decision does not let a run go on that has used up its budget, and nobody's
-// deadline ends the hold.
+// J13: an automatic decision does not continue a run that has used up its budget, and no deadline
+// ends the hold.
 func TestJ13AnAutomaticDecisionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Engine: eachTurn(10, asksAlways(2))})
@@ -144,8 +144,8 @@ func TestJ13AnAutomaticDecisionIsKept(t *testing.T) {
 	})
 }
 
-// J13: whoever does not want to raise the budget ends the run, which fails with a code of its own,
-// or cancels it.
+// J13: an operator who does not raise the budget ends the run, which fails with a special code, or
+// cancels it.
 func TestJ13ARunIsEndedForItsBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Engine: eachTurn(10, asksAlways(9))})
@@ -224,8 +224,8 @@ func TestJ13OneHoldAfterTheOther(t *testing.T) {
 	})
 }
 
-// J13, E4: a turn that was lost with its worker counts, though nobody knows its tokens. The run is
-// held when it is recovered, survives that its host goes, and goes on at another one.
+// J13, E4: a turn that was lost with its worker counts, though its tokens are unknown. The run is
+// held when it is recovered, survives the end of its host, and continues on another one.
 func TestJ13ALostTurnCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -245,7 +245,7 @@ func TestJ13ALostTurnCounts(t *testing.T) {
 	})
 }
 
-// J13: a decision that does not fit is refused, and names what is wrong with it.
+// J13: a decision that does not fit is refused, with the invalid argument.
 func TestJ13RaisingIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Engine: eachTurn(10, asksAlways(9))})

@@ -18,7 +18,7 @@ import (
 type withoutHints struct{ store.Store }
 
 // TestCancelOfATurnOnAnotherNode: I6, the node that executes the turn learns of the cancel from a
-// hint, from its next heartbeat, or from the fence of what it commits, whichever comes first.
+// hint, from its next heartbeat, or from the fence of its commit, whichever comes first.
 func TestCancelOfATurnOnAnotherNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		hints  bool

@@ -38,8 +38,8 @@ func family(turn func(ctx context.Context, in engine.Turn, p engine.Parent) (eng
 	})
 }
 
-// M3: a plain engine starts runs and waits for all of them. A key stands for one child, and a wait
-// is neither a round nor a retry, and has no event but that the turn ends.
+// M3: a plain engine starts runs and waits for all of them. A key identifies one child, and a wait
+// is neither a round nor a retry, and has no event except the turn's end.
 func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kids []string
@@ -54,7 +54,7 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 				}
 				_, err := p.ChildEnd(ctx, "other")
 				require.ErrorContains(t, err, "is no child of run r")
-				time.Sleep(time.Minute) // those that end at once have ended before the wait begins
+				time.Sleep(time.Minute) // the short ones have ended before the wait begins
 				open, err := p.OpenChildren(ctx)
 				require.NoError(t, err)
 				require.Equal(t, kids[1:2], open)
@@ -106,7 +106,7 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 	})
 }
 
-// M3: a wait for any child ends with the first, or in time; the children that go on end with the
+// M3: a wait for any child ends with the first, or in time; the remaining children end with the
 // run.
 func TestM3AWaitForAnyEndsWithTheFirstOrInTime(t *testing.T) {
 	for name, text := range map[string]string{"first": "yes", "time": ""} {
@@ -182,7 +182,7 @@ func TestM3AChildOfARunThatHasEndedIsNotExecuted(t *testing.T) {
 	})
 }
 
-// M3: a run has a limit of children, and must have those that it waits for.
+// M3: a run has a limit of children, and can only wait for its own.
 func TestM3LimitsOfChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Engine: family(func(ctx context.Context, _ engine.Turn, p engine.Parent) (
@@ -237,7 +237,7 @@ func (s *listedRuns) Runs(ctx context.Context, q store.Query) (store.Page, error
 }
 
 // M3: children that end one after the other are not all read at each end, in whatever order they
-// end, and the last of them has their parent go on.
+// end, and the last one continues the parent.
 func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 	const children = 100
 	for name, nth := range map[string]func(i int) int{
@@ -278,7 +278,7 @@ func TestM3TheEndOfAChildDoesNotReadAllOthers(t *testing.T) {
 	}
 }
 
-// M3: what an engine.Child does not name is that of its parent, and limits are not inherited.
+// M3: fields that an engine.Child does not set are its parent's, and limits are not inherited.
 func TestM3WhatAChildInherits(t *testing.T) {
 	parent, err := encodeSpec(&Spec{Prompt: "x", Engine: "e", Mode: Auto, Pool: "p", MaxAttempts: 3})
 	require.NoError(t, err)

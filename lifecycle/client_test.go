@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// journal is a logger's handler that keeps what it is told.
+// journal is a logger's handler that keeps its records.
 type journal struct {
 	mu    sync.Mutex
 	lines []string // guarded by mu; level, message and error of each record
@@ -144,7 +144,7 @@ func TestWaitWithoutHintsReadsOncePerPoll(t *testing.T) {
 	})
 }
 
-// TestStatsUsesTheClientsClock: what is delayed is judged by the clock that the client was given.
+// TestStatsUsesTheClientsClock: delays are judged by the client's clock.
 func TestStatsUsesTheClientsClock(t *testing.T) {
 	s := newStore(t)
 	clock := wrongBy(0)
@@ -164,8 +164,7 @@ func TestStatsUsesTheClientsClock(t *testing.T) {
 	}
 }
 
-// view is a store as a transaction of the caller's sees it: what is written through it is stored at
-// the caller's commit.
+// view is a store in the caller's transaction: its writes are stored at the caller's commit.
 type view struct {
 	store.Store
 	tb testing.TB
@@ -206,7 +205,7 @@ func (v *view) Run(ctx context.Context, id string) (Run, error) {
 	return v.Store.Run(ctx, id)
 }
 
-// Confirm implements store.Confirmer, with what this view shows.
+// Confirm implements store.Confirmer, with this view's data.
 func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	return v.Store.Confirm(ctx, func(store.Reader) error { return read(v) })
 }
@@ -229,7 +228,7 @@ func (v *view) Events(ctx context.Context, id string, after uint64, limit int) (
 	return stored, err
 }
 
-// Watch implements store.Watcher, for nobody.
+// Watch implements store.Watcher, without hints.
 func (v *view) Watch(func(store.Hint)) func() {
 	v.tb.Error("a view that ends with its transaction is watched")
 	return func() {}
@@ -243,8 +242,8 @@ func (v *view) end() {
 	}
 }
 
-// TestOnCommitsWithTheCallersTransaction: C8, what a client does on a view is there for all when
-// the view's owner commits, and was never there when the owner does not.
+// TestOnCommitsWithTheCallersTransaction: C8, a client's calls on a view become visible when the
+// view's owner commits, and have no effect otherwise.
 func TestOnCommitsWithTheCallersTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -319,7 +318,7 @@ func TestOnSharesTheClient(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { lc.On(s) }), 6.0)
 }
 
-// TestEventsOfAViewPolls: nothing wakes it, and what it sees is what the view sees.
+// TestEventsOfAViewPolls: without hints, and sees the view.
 func TestEventsOfAViewPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

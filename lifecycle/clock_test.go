@@ -33,7 +33,7 @@ func wrongBy(d time.Duration) *wrong {
 
 func (w *wrong) Now() time.Time { return time.Now().Add(time.Duration(w.off.Load())) }
 
-// keeping is a store with a clock of its own, by which it judges leases whatever time it is told.
+// keeping is a store with its own clock, by which it judges leases whatever time it gets.
 type keeping struct {
 	*memory.Store
 	clock *wrong // compared with the bubble's
@@ -87,8 +87,8 @@ func in(tb testing.TB, c *Client, id string, state fsm.State) Run {
 	return run
 }
 
-// TestStoreClockIsTheDefault: D2, what a host writes and waits for follows the clock of a store
-// that has one, however wrong the machine's is.
+// TestStoreClockIsTheDefault: D2, a host's writes and waits follow the clock of a store that has
+// one, however wrong the machine's clock.
 func TestStoreClockIsTheDefault(t *testing.T) {
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestStoreClockIsTheDefault(t *testing.T) {
 }
 
 // TestDeadlineFiresByTheStoresClock: D2, if nodes whose machines disagree share a store with a
-// clock, no deadline fires early or late, and nobody takes over from a node that lives.
+// clock, no deadline fires early or late, and no live node is taken over.
 func TestDeadlineFiresByTheStoresClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keeps(t, 20*time.Minute)
@@ -161,8 +161,8 @@ func TestDeadlineFiresByTheStoresClock(t *testing.T) {
 	})
 }
 
-// TestConfigClockIsUsed: deadlines follow it even where the store has a clock; leases do not:
-// a node whose clock is wrong takes over from nobody who lives, and from everybody who is silent.
+// TestConfigClockIsUsed: deadlines follow it even if the store has a clock; leases do not: a node
+// with a wrong clock takes over from every silent node and from no live one.
 func TestConfigClockIsUsed(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestConfigClockIsUsed(t *testing.T) {
 	}
 }
 
-// looked counts how often the store is asked for what is due.
+// looked counts the queries for due runs.
 type looked struct {
 	store.Store
 	looks atomic.Int64

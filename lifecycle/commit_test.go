@@ -24,8 +24,8 @@ func (s slowCommits) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestEngineReturnsWhileTurnIsSettledWithoutIt: J10, an engine that was left behind and
-// returns while the store is taking what became of its turn waits for the store, and time goes on.
+// TestEngineReturnsWhileTurnIsSettledWithoutIt: J10, an abandoned engine that returns while the
+// store is storing its turn's end waits for the store, and time advances.
 func TestEngineReturnsWhileTurnIsSettledWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {

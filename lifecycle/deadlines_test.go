@@ -20,14 +20,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// overdue is a store with batches of due questions, one for each look, and what each commit of them
-// answers.
+// overdue is a store with batches of due questions, one per query, and the answers to their
+// commits.
 type overdue struct {
 	store.Store
 
 	mu      sync.Mutex
 	batches [][]Run        // guarded by mu
-	looked  []time.Time    // guarded by mu; when it was asked for what is due
+	looked  []time.Time    // guarded by mu; the times of queries for due runs
 	settled map[string]int // guarded by mu; by run id
 	answer  func(c *store.Commit) error
 }
@@ -44,7 +44,7 @@ func (s *overdue) Due(context.Context, time.Time, int) ([]Run, time.Time, error)
 	return due, time.Time{}, nil
 }
 
-// so is what it was asked so far, how many batches are left, and what was settled.
+// so returns the queries so far, the number of batches left, and the settled questions.
 func (s *overdue) so() (looked []time.Time, left int, settled map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +115,8 @@ func TestFireDeadlinesBatchesThoseDueTogether(t *testing.T) {
 	}
 }
 
-// TestFireDeadlinesSkipsOneThatFails: a record that makes no sense is told to the
-// operator, and the rest is settled.
+// TestFireDeadlinesSkipsOneThatFails: an inconsistent record is reported to the operator, and the
+// rest is settled.
 func TestFireDeadlinesSkipsOneThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &overdue{Store: newStore(t), settled: make(map[string]int), answer: func(c *store.Commit) error {
@@ -161,7 +161,7 @@ func (s *unread) Due(ctx context.Context, now time.Time, limit int) ([]Run, time
 	return s.Store.Due(ctx, now, limit)
 }
 
-// TestWatchDeadlinesLogsReadErrorsOncePerPoll, and the end of Serve is no fault to tell of.
+// TestWatchDeadlinesLogsReadErrorsOncePerPoll, and does not report the end of Serve.
 func TestWatchDeadlinesLogsReadErrorsOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &unread{Store: newStore(t)}, &journal{}

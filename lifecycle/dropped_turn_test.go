@@ -18,9 +18,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestDroppedTurnIsRepeatedIfRepeatable: E4, a node that could not renew its lease for its
-// whole length drops its turns. When nobody has taken the lease, they are the node's still: it says
-// that they were interrupted, and executes none again that may not be.
+// TestDroppedTurnIsRepeatedIfRepeatable: E4, a node that could not renew its lease for its whole
+// length drops its turns. If no other node has taken the lease, they are still the node's: it
+// reports them as interrupted, and repeats only repeatable ones.
 func TestDroppedTurnIsRepeatedIfRepeatable(t *testing.T) {
 	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -134,9 +134,9 @@ func (e *talking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (en
 	return o, nil
 }
 
-// TestCommitStoredBeforeAnOutageIsFound: I2, a worker whose commit was made, and which could
-// neither be told nor look for a while, finds it when the store is back, however often it tried
-// meanwhile, and goes on from there.
+// TestCommitStoredBeforeAnOutageIsFound: I2, a worker whose commit was stored, but who could not
+// learn that for a while, finds it when the store is back, however often it retried, and continues
+// from there.
 func TestCommitStoredBeforeAnOutageIsFound(t *testing.T) {
 	for name, loses := range map[string]func(c *store.Commit) bool{
 		"a message":   func(c *store.Commit) bool { return c.Run.State == fsm.StateRunning },
@@ -208,9 +208,9 @@ func (l *living) End(_ context.Context, id string) error {
 
 func (l *living) OnLoss(func(string, error)) (stop func()) { return func() {} }
 
-// TestReplyBeforeTheAcknowledgementOfAWait: D5, somebody answers a question before the worker that
-// asked it knows that it is stored. The process that the worker holds is still the run's, whether
-// the worker finds the run in the queue or executing again.
+// TestReplyBeforeTheAcknowledgementOfAWait: D5, a question is answered before the worker that asked
+// it knows that it is stored. The worker's process still belongs to the run, whether the worker
+// finds the run in the queue or executing again.
 func TestReplyBeforeTheAcknowledgementOfAWait(t *testing.T) {
 	for name, claimed := range map[string]bool{"and is in the queue": false, "and is executed already": true} {
 		t.Run(name, func(t *testing.T) {
@@ -252,9 +252,8 @@ func (s *tardy) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 	return held, err
 }
 
-// TestHeartbeatIgnoresTurnsStartedAfterIt: D5 E3, a renewal says what was held when it
-// was made. Runs that were started while its answer was under way, and their processes, are not
-// ended for that.
+// TestHeartbeatIgnoresTurnsStartedAfterIt: D5 E3, a renewal lists the runs held at its time. Runs
+// started while its answer was in transit, and their processes, are not ended because of it.
 func TestHeartbeatIgnoresTurnsStartedAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tardy{Store: newStore(t)}
@@ -297,9 +296,9 @@ func (f *overtaken) Commit(ctx context.Context, batch []store.Commit) []error {
 	return f.Store.Commit(ctx, batch)
 }
 
-// TestTurnIsSettledAfterLostReports: E4, a store that fails over without the last commits
-// leaves a worker with a record that was never stored. Its turn ends, and is settled as one that
-// was interrupted; it does not try for ever.
+// TestTurnIsSettledAfterLostReports: E4, a store that fails over without the last commits leaves a
+// worker with a record that was never stored. Its turn ends, and is settled as interrupted, without
+// endless retries.
 func TestTurnIsSettledAfterLostReports(t *testing.T) {
 	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {

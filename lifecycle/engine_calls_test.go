@@ -29,8 +29,7 @@ func TestEngineCallsHaveTheirLimits(t *testing.T) {
 		[]time.Duration{node.ReapLimit, node.CheckLimit, node.EndLimit, node.LossLimit})
 }
 
-// J10: who reads which calls are stuck is told of a run and of a turn only where the call is for
-// one.
+// J10: a report of stuck calls names a run and a turn only if the call is for one.
 func TestEngineCallNamesWhatItIsFor(t *testing.T) {
 	for want, c := range map[string]EngineCall{
 		`RunTurn of engine "e" for run r (attempt 1)`: {Engine: "e", Method: "RunTurn", RunID: "r", Attempt: 1},
@@ -94,9 +93,9 @@ func (exits) MarshalJSON() ([]byte, error) {
 func sticky() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil }
 
 // TestEngineFaultInATurnFailsItsRunOnly: J10, whatever an engine's code does instead of returning,
-// its run fails with what it was, its slot and its place are free, and the same process goes on
-// with the next run. The stack of a panic is for the log (with paths of the host's source), the
-// value for the run.
+// its run fails with that reason, its slot and its place are free, and the same process continues
+// with the next run. The log gets the stack of a panic (with paths of the host's source), the run
+// its value.
 func TestEngineFaultInATurnFailsItsRunOnly(t *testing.T) {
 	fails := func(f func()) agent {
 		return agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
@@ -154,8 +153,8 @@ func TestEngineFaultInATurnFailsItsRunOnly(t *testing.T) {
 	}
 }
 
-// TestEngineFaultBetweenTurnsFailsNoRun: J10 E7, a panic or an exit in what is called outside of
-// turns costs neither the process nor the runs.
+// TestEngineFaultBetweenTurnsFailsNoRun: J10 E7, a panic or an exit in a call outside of turns
+// costs neither the process nor the runs.
 func TestEngineFaultBetweenTurnsFailsNoRun(t *testing.T) {
 	for name, fault := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -195,15 +194,14 @@ func TestEngineFaultBetweenTurnsFailsNoRun(t *testing.T) {
 				synctest.Wait()
 				in(t, lc.Client, "good", fsm.StateSucceeded)
 				stop()
-				in(t, clientOf(t, s), "left", fsm.StateFailed) // and that of this one at the end
+				in(t, clientOf(t, s), "left", fsm.StateFailed) // and this one's at the end
 			})
 		})
 	}
 }
 
 // TestSuccessAfterTurnTimeoutIsNotStored: B1 J10 I6, a turn that was interrupted before its engine
-// returned has failed, whatever the engine brings then. What is finished within Grace, before that,
-// counts.
+// returned has failed, whatever the engine returns then. Results within Grace, before that, count.
 func TestSuccessAfterTurnTimeoutIsNotStored(t *testing.T) {
 	late := func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
 		<-ctx.Done()
@@ -292,7 +290,7 @@ func TestEngineIsNotCalledForAnInterruptedTurn(t *testing.T) {
 
 // TestHungTurnIsSettledWithoutItsWorker: J10, a turn whose engine ignores that its context has
 // ended is settled without it. Its place in this process is lost until the engine returns, which is
-// told; whatever the engine brings then is not stored.
+// reported; its later results are not stored.
 func TestHungTurnIsSettledWithoutItsWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -332,7 +330,7 @@ func TestHungTurnIsSettledWithoutItsWorker(t *testing.T) {
 	})
 }
 
-// TestStuckNamesAHungProfileCall: J10, who reads what is stuck looks for the method that hangs.
+// TestStuckNamesAHungProfileCall: J10, the report of stuck calls names the hung method.
 func TestStuckNamesAHungProfileCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -370,7 +368,7 @@ func TestProfileWithoutKindFailsTheTurn(t *testing.T) {
 }
 
 // TestServeRejoinsWithoutWaitingForAHungTurn: J10, the node joins again without the stuck worker,
-// and the runs of the others go on.
+// and the other workers' runs continue.
 func TestServeRejoinsWithoutWaitingForAHungTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -523,8 +521,8 @@ func TestServeEndsDespiteHungCalls(t *testing.T) {
 	})
 }
 
-// TestServeEndsWhenTheStoreIsClosed: J9 J10, with an error that says so, instead of trying again
-// for ever.
+// TestServeEndsWhenTheStoreIsClosed: J9 J10, with an error that says so, instead of retrying
+// without end.
 func TestServeEndsWhenTheStoreIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := newStore(t), &journal{}
@@ -559,7 +557,7 @@ func TestServeEndsWhenTheStoreIsClosed(t *testing.T) {
 	})
 }
 
-// mute is a store that does not answer commits any more once it is told so.
+// mute is a store that stops answering commits on request.
 type mute struct {
 	store.Store
 	off atomic.Bool

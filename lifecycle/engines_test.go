@@ -18,9 +18,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestJ4ClaimIsLimitedToTheNodesEngines: runs of an engine that one of two nodes has are all
-// executed there, whoever hears of them first. Those of an engine that no node has stay queued, for
-// all to see and for as long as it takes, until a node comes that has it.
+// TestJ4ClaimIsLimitedToTheNodesEngines: runs of an engine on only one of two nodes are all
+// executed there, whichever node gets the hint. Runs of an engine without a node stay queued,
+// visibly and for any time, until a node with it joins.
 func TestJ4ClaimIsLimitedToTheNodesEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -123,7 +123,7 @@ func TestJ4RunsWithoutEngineCostNoClaims(t *testing.T) {
 	})
 }
 
-// asked counts the looks for what is due too.
+// asked also counts the queries for due runs.
 type asked struct {
 	*troubled
 	dues int // guarded by troubled.mu
@@ -148,10 +148,9 @@ func (s *asked) looks() int {
 // Watch: the store has hints, so that each commit is heard of.
 func (s *asked) Watch(fn func(store.Hint)) (stop func()) { return s.Store.(store.Watcher).Watch(fn) }
 
-// TestJ4RecoveryWithoutTheEngineLosesNothing: E1, E4, E7, a node settles what a dead one left of
-// engines that it does not have: a turn that may be repeated goes back to the queue, with the
-// warning that nobody looked for what its worker left, and a wait is preserved. Neither is executed
-// here.
+// TestJ4RecoveryWithoutTheEngineLosesNothing: E1, E4, E7, a node settles a dead node's runs of
+// engines that it does not have: a repeatable turn goes back to the queue, with the warning that
+// its worker's processes were not checked, and a wait is preserved. Neither is executed here.
 func TestJ4RecoveryWithoutTheEngineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

@@ -57,17 +57,17 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 }
 
 // TestEventsFollowsARunSubmittedAgain: a run of ten events is pruned while a reader that has seen
-// five of them is busy, and another is submitted under the same id. Readers know a run by its id
-// alone, so one that comes back later than a prune cannot tell the two apart. What it gets then
-// depends on what it missed: the rest of the old run, where hints had brought it; an error, where
-// the new run has ended before its cursor; nothing more, where it has ended at it; the new run's
-// events beyond its cursor, otherwise. It never panics, never sees a number twice, and ends when
-// the run of its id has.
+// five of them is busy, and another is submitted under the same id. Readers know a run only by its
+// id, so a reader that returns after a prune cannot tell the two apart. Its result then depends on
+// what it missed: the rest of the old run, if hints had brought it; an error, if the new run has
+// ended before its cursor; nothing more, if it has ended at it; the new run's events beyond its
+// cursor, otherwise. It never panics, never sees a number twice, and ends when the run with its id
+// has.
 func TestEventsFollowsARunSubmittedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		hints  bool
-		events uint64 // of the new run, its end included; 0: there is none
+		events uint64 // of the new run, including its end; 0: no new run
 		last   uint64 // that the reader sees
 		err    error
 	}{
@@ -80,7 +80,7 @@ func TestEventsFollowsARunSubmittedAgain(t *testing.T) {
 		{"the new one is as long", false, 10, 10, nil},
 		{"the new one is longer", false, 15, 15, nil},
 	} {
-		for _, late := range []bool{false, true} { // the new run ends while somebody waits for its events
+		for _, late := range []bool{false, true} { // the new run ends while a reader waits for its events
 			name := c.name
 			if late {
 				name += ", and ends later"
@@ -156,7 +156,7 @@ func submitAgain(tb testing.TB, c *Client, events int) {
 }
 
 // TestWaitFollowsARunSubmittedAgain: Wait returns the end of the old run if a hint has brought it,
-// and otherwise that of the new one, or ErrNotFound if it reads the store while there is none.
+// and otherwise the new run's, or ErrNotFound if it reads the store before there is a new run.
 func TestWaitFollowsARunSubmittedAgain(t *testing.T) {
 	for _, hints := range []bool{true, false} {
 		for _, made := range []bool{true, false} {

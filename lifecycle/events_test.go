@@ -32,11 +32,11 @@ func brings(first, last uint64) store.Hint {
 	return store.Hint{RunID: "r", State: fsm.StateRunning, Seq: last, Events: logged(first, last)}
 }
 
-// says is a hint of such a commit that leaves its events out.
+// says is a hint of a commit without its events.
 func says(last uint64) store.Hint { return store.Hint{RunID: "r", State: fsm.StateRunning, Seq: last} }
 
-// TestDrainEventsFollowsTheCursor: F8, whatever events the hints have, drainEvents returns those
-// that follow the cursor.
+// TestDrainEventsFollowsTheCursor: F8, whatever events the hints have, drainEvents returns the ones
+// after the cursor.
 func TestDrainEventsFollowsTheCursor(t *testing.T) {
 	large := brings(1, 1)
 	large.Events[0].Body = []byte(strings.Repeat("x", maxPushedBytes))
@@ -65,7 +65,7 @@ func TestDrainEventsFollowsTheCursor(t *testing.T) {
 		{"one doubled", 3, []store.Hint{brings(4, 5), brings(4, 5), brings(6, 6)}, 6, true},
 		{"one lost", 3, []store.Hint{brings(5, 6)}, 3, false},
 		{"one lost in the middle", 3, []store.Hint{brings(4, 4), brings(6, 6)}, 4, false},
-		// nobody can know; the reader looks when a poll has passed
+		// unknowable; the reader polls later
 		{"the last one lost", 3, []store.Hint{brings(4, 4)}, 4, true},
 		{"out of order", 3, []store.Hint{brings(5, 5), brings(4, 4)}, 4, false},
 		{"out of order and doubled", 3, []store.Hint{brings(5, 5), brings(4, 4), brings(5, 5)}, 5, true},
@@ -146,7 +146,7 @@ func TestDrainEventsOfAnyHintsHasNoGapAndNoDouble(t *testing.T) {
 					t.Fatalf("sent to the store without need at %d", cursor)
 				}
 				anything = false
-				if len(events) < most { // the reader goes to the store, and comes back further on
+				if len(events) < most { // the reader reads the store, and returns at a later position
 					cursor = max(cursor, min(known, uint64(rapid.IntRange(0, last).Draw(t, "looked"))))
 				}
 			}
@@ -181,13 +181,13 @@ func TestFollowersShareTheEventsOfHints(t *testing.T) {
 					return
 				}
 				cursor += uint64(len(events))
-				if !all { // what the store would say
+				if !all { // the store's answer
 					cursor = max(cursor, f.newest())
 				}
 			}
 		})
 	}
-	for part := range uint64(2) { // every commit is told of twice, by tellers at different places
+	for part := range uint64(2) { // every commit is announced twice, by senders at different positions
 		tellers.Go(func() {
 			for i := range uint64(last) {
 				seq := (i+part*50)%last + 1
@@ -201,7 +201,7 @@ func TestFollowersShareTheEventsOfHints(t *testing.T) {
 	require.True(t, follows(log, 0), "what hints share is not changed")
 }
 
-// newest is the last event that a hint told of.
+// newest is the last event announced by a hint.
 func (f *follower) newest() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -247,7 +247,7 @@ func TestFollowEndIsWokenByTheEndOnly(t *testing.T) {
 	}
 }
 
-// TestFollowerCloseRemovesIt, and nobody else.
+// TestFollowerCloseRemovesIt, and no other follower.
 func TestFollowerCloseRemovesIt(t *testing.T) {
 	h := newHub(nil)
 	all := []*follower{h.followEvents("r"), h.followEvents("r"), h.followEnd("r")}
@@ -261,7 +261,7 @@ func TestFollowerCloseRemovesIt(t *testing.T) {
 	require.Empty(t, h.followers)
 }
 
-// TestHintWithoutRunIDWakesAllFollowers: whoever follows a run, and whoever looks at all hints.
+// TestHintWithoutRunIDWakesAllFollowers: followers of a run, and of all hints.
 func TestHintWithoutRunIDWakesAllFollowers(t *testing.T) {
 	h := newHub(nil)
 	seen := 0
@@ -335,7 +335,7 @@ func (g garbled) Events(ctx context.Context, id string, after uint64, limit int)
 	return page, err
 }
 
-// TestEventsNamesAnEventThatCannotBeDecoded, and those before it are told.
+// TestEventsNamesAnEventThatCannotBeDecoded, and yields the events before it.
 func TestEventsNamesAnEventThatCannotBeDecoded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clientOf(t, garbled{newStore(t)})

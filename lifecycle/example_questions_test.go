@@ -85,7 +85,7 @@ func ExampleClient_Reply_approval() {
 	// paid {"amount":400,"to":"ACME"}
 }
 
-// order is the value of a form. The module interaction/typed makes such a schema from the type.
+// order is the value of a form. The module interaction/typed can generate the schema from the type.
 type order struct {
 	Colour string `json:"colour"`
 	Count  int    `json:"count"`

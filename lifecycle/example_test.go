@@ -184,7 +184,7 @@ func ExampleClient_Cancel() {
 	// Output: canceled - the reply came too late: true
 }
 
-// Stats counts what the store has to do, over all nodes, for dashboards and alerts.
+// Stats counts the store's workload, over all nodes, for dashboards and alerts.
 func ExampleClient_Stats() {
 	ctx := context.Background()
 	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper, Forgiving: true})

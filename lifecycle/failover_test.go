@@ -20,9 +20,9 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// twin is a store with a synchronous standby. While the standby is away, what is written is there
-// to be read, and its caller is told that the outcome is unknown. A failover goes on with the
-// standby, and forgets what it has not.
+// twin is a store with a synchronous standby. While the standby is away, writes are readable, but
+// their callers get an unknown outcome. A failover continues with the standby, and loses the
+// missing writes.
 type twin struct {
 	store.Store // nil: the tests make none of the calls that are not below
 
@@ -30,8 +30,8 @@ type twin struct {
 	primary *memory.Store
 	standby *memory.Store
 	away    bool
-	lossy   bool                  // it does not wait for the standby: what is written is acknowledged
-	missing []func(*memory.Store) // what the standby has not; in order
+	lossy   bool                  // it does not wait for the standby: writes are acknowledged
+	missing []func(*memory.Store) // writes that the standby lacks, in order
 }
 
 func newTwin(tb testing.TB) *twin {
@@ -218,10 +218,10 @@ func (s *twin) Pools(ctx context.Context) ([]store.PoolUse, error) { return s.no
 
 func (s *twin) Close() error { return nil }
 
-// TestAcknowledgedReadsSurviveAFailover: J8, J9. Each call was made while the
-// standby is away, and its outcome is unknown. Made again, as documented, it finds what is on the
-// primary alone, and says nothing before the standby is back. What it says then survives a
-// failover; and where the failover comes first, the call is made anew.
+// TestAcknowledgedReadsSurviveAFailover: J8, J9. Each call was made while the standby is away, and
+// its outcome is unknown. Repeated, as documented, it finds the primary's data, and returns nothing
+// before the standby is back. Its result then survives a failover; after an earlier failover, the
+// call is executed again.
 func TestAcknowledgedReadsSurviveAFailover(t *testing.T) {
 	reply := func(key string) func(*Client) error {
 		return func(c *Client) error {
@@ -231,7 +231,7 @@ func TestAcknowledgedReadsSurviveAFailover(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		call func(*Client) error
-		is   func(*Run) bool // what the call has brought about
+		is   func(*Run) bool // the effect of the call
 		says error           // of a call that has come back
 	}{
 		"submit": {func(c *Client) error {
@@ -285,9 +285,9 @@ func TestAcknowledgedReadsSurviveAFailover(t *testing.T) {
 	}
 }
 
-// TestTurnIsRemovedOnlyWhenItsOutcomeIsDurable: J8. The turn's end is on the primary, and not
-// on the standby: its worker goes on, and stores it again where a failover has undone it. The turn
-// is executed once.
+// TestTurnIsRemovedOnlyWhenItsOutcomeIsDurable: J8. The turn's end is on the primary, and not on
+// the standby: its worker continues, and stores it again if a failover has undone it. The turn is
+// executed once.
 func TestTurnIsRemovedOnlyWhenItsOutcomeIsDurable(t *testing.T) {
 	for name, failsOver := range map[string]bool{"the standby is back": false, "it takes over": true} {
 		t.Run(name, func(t *testing.T) {

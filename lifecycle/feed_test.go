@@ -17,8 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// K8: people create feeds only up to a bound; they go on with those that exist, and the host has any
-// number.
+// K8: people create feeds only up to a limit; existing feeds continue, and the host has no limit.
 func TestK8FeedsOfPeopleAreBounded(t *testing.T) {
 	c := clientOf(t, newStore(t))
 	ada := c.As(Actor{ID: "ada"})
@@ -42,7 +41,7 @@ func TestK8FeedsOfPeopleAreBounded(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// subscriber reads a feed in a goroutine of its own, as a process does, and keeps what it gets.
+// subscriber reads a feed in a separate goroutine, like a process, and keeps its events.
 type subscriber struct {
 	stop func() // as the process's own context ends
 
@@ -74,7 +73,7 @@ func subscribe(ctx context.Context, c *Client, name string, filter FeedFilter, e
 	return s
 }
 
-// events returns what the subscriber has got since the last call.
+// events returns the subscriber's events since the last call.
 func (s *subscriber) events() []string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -148,7 +147,7 @@ func TestFeedFollowsAllRuns(t *testing.T) {
 }
 
 // TestFeedIsServedToOneReader: K8, of two readers of one name one is served. When it returns, the
-// other goes on after what was acknowledged; when it dies, so it does once the lease is over.
+// other continues after the acknowledged events; when it dies, once the lease is over.
 func TestFeedIsServedToOneReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -185,7 +184,7 @@ func TestFeedIsServedToOneReader(t *testing.T) {
 	})
 }
 
-// standing is a store whose reader stands still: its lease is not renewed.
+// standing is a store whose reader pauses: its lease is not renewed.
 type standing struct{ store.Store }
 
 func (s standing) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
@@ -195,8 +194,8 @@ func (s standing) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedP
 	return s.Store.AckFeed(ctx, l, to, now)
 }
 
-// TestFeedIsTakenOver: K8, a reader that stood still for longer than its lease gets ErrFeedTaken
-// when it goes on, and acknowledges nothing any more.
+// TestFeedIsTakenOver: K8, a reader that paused for longer than its lease gets ErrFeedTaken when it
+// continues, and acknowledges nothing more.
 func TestFeedIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -306,9 +305,9 @@ func TestFeedYieldsOnlyWhatItsFilterLetsThrough(t *testing.T) {
 	})
 }
 
-// TestPruneWaitsForALaggingFeedUpToItsLimit: K8, a reader that never acknowledges holds up neither
-// others nor the runs, and the lag tells; Prune waits for it, up to the lag that the feed may have,
-// and loses it then.
+// TestPruneWaitsForALaggingFeedUpToItsLimit: K8, a reader that never acknowledges delays neither
+// others nor the runs, and the lag is visible; Prune waits for it, up to the feed's allowed lag,
+// and then makes it lost.
 func TestPruneWaitsForALaggingFeedUpToItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -382,8 +381,8 @@ func TestFeedRefusesWhatIsWrong(t *testing.T) {
 	require.ErrorIs(t, FeedEvent{}.Ack(t.Context()), ErrInvalidArgument)
 }
 
-// TestFeedIsDeletedUnderItsReader: K8, a reader that is busy when its feed goes is given nothing
-// more of what it has read: it would acknowledge that to nobody.
+// TestFeedIsDeletedUnderItsReader: K8, a busy reader whose feed is deleted gets no more of its read
+// events: it could not acknowledge them.
 func TestFeedIsDeletedUnderItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clientOf(t, newStore(t))
@@ -405,8 +404,8 @@ func TestFeedIsDeletedUnderItsReader(t *testing.T) {
 	})
 }
 
-// TestFeedMovesOnWhenItsReaderEnds: K8, what the filter kept back is acknowledged when the reader
-// ends, unless something before it is not.
+// TestFeedMovesOnWhenItsReaderEnds: K8, filtered events are acknowledged when the reader ends,
+// unless something before them is not.
 func TestFeedMovesOnWhenItsReaderEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		filter  FeedFilter
@@ -443,8 +442,8 @@ func (s *readingRuns) Run(ctx context.Context, id string) (Run, error) {
 	return s.Store.Run(ctx, id)
 }
 
-// TestFeedReadsARunOnce: K8, and only if one of its events passes the rest of the filter. It
-// remembers so many runs, and no more.
+// TestFeedReadsARunOnce: K8, and only if an event of it passes the rest of the filter. It remembers
+// a limited number of runs.
 func TestFeedReadsARunOnce(t *testing.T) {
 	below := newStore(t)
 	submitted(t, clientOf(t, below), "a", 1)

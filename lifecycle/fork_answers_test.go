@@ -150,8 +150,8 @@ func TestN11AForkAsksAgain(t *testing.T) {
 	}
 }
 
-// N11 J6: the answer to a question that everybody may answer is inherited, and so is one that the
-// author could have given; a superseded sibling has none.
+// N11 J6: the answer to a question for everybody is inherited, and so is an answer that the author
+// could have given; a superseded sibling has none.
 func TestN11WhatIsInheritedAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &payer{asks: []engine.Question{{Kind: engine.Confirm, Prompt: "Pay?"}}}

@@ -23,7 +23,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// collector is an engine that asks three questions and then says what it was told: its state is all
+// collector is an engine that asks three questions and then returns its answers: its state is all
 // that it knows.
 func collector() engine.Engine {
 	return engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
@@ -164,8 +164,8 @@ func TestJ6ForkOfASettledQuestion(t *testing.T) {
 	})
 }
 
-// J6: a failed run goes on from its end: its last turn is executed again with the answer that it
-// had, or goes on with another text.
+// J6: a failed run continues from its end: its last turn is executed again with the same answer, or
+// continues with another text.
 func TestJ6ForkOfAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -280,7 +280,7 @@ func TestJ6Refusals(t *testing.T) {
 }
 
 // J6: Fork with an id gives one fork, however often and from wherever it is called, also when the
-// other run has gone on or was pruned meanwhile.
+// other run has continued or was pruned since.
 func TestJ6ForkIsIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -354,7 +354,7 @@ func TestJ6ForkIsIdempotent(t *testing.T) {
 	})
 }
 
-// brancher is an engine with sessions of its own: a handle names one, and a branch is a copy.
+// brancher is an engine with sessions: a handle names one, and a branch is a copy.
 type brancher struct {
 	agent
 	branch func(p engine.BranchPoint, t engine.Turn) (engine.SessionHandle, error)
@@ -376,8 +376,8 @@ func named(session string) engine.SessionHandle {
 	return engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte(session)}
 }
 
-// J6: the fork's first turn has the engine branch the session, once it is stored never again, with
-// the folders of the other run; the turn goes on with the branch and the inherited history.
+// J6: in the fork's first turn the engine branches the session, once stored never again, with the
+// folders of the other run; the turn continues with the branch and the inherited history.
 func TestJ6TheFirstTurnBranches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -469,8 +469,8 @@ func TestJ6ABranchFails(t *testing.T) {
 	}
 }
 
-// J6, J14: questions that an earlier release settled have no session of their own. The newest one
-// is that of the last question as long as no turn has started since; otherwise Fork refuses.
+// J6, J14: questions settled by an earlier release have no session. The run's current session is
+// the last question's as long as no turn has started since; otherwise Fork refuses.
 func TestJ6QuestionsOfAnEarlierRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withoutSessions{newStore(t)}
@@ -570,7 +570,7 @@ func TestJ6DecodeSubmittedRefusesOtherLists(t *testing.T) {
 	require.Equal(t, "r", from.RunID)
 }
 
-// J6: the id of a run that is no fork is not that of a fork, however alike they are.
+// J6: the id of a run that is no fork is never a fork's, however alike they are.
 func TestJ6ARunIsNoFork(t *testing.T) {
 	c := clientOf(t, newStore(t))
 	_, err := c.Submit(t.Context(), Spec{ID: "f", Prompt: "x"})

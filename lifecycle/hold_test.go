@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// lastsUntil returns an agent whose turns last until they are interrupted, but for those with a
+// lastsUntil returns an agent whose turns last until they are interrupted, except turns with a
 // number above last, which succeed.
 func lastsUntil(last int) agent {
 	return agent{turn: func(ctx context.Context, t engine.Turn) (engine.Outcome, error) {
@@ -31,7 +31,7 @@ func lastsUntil(last int) agent {
 	}}
 }
 
-// J1, E4: what becomes of a turn that Grace cannot wait for is what the spec says, else the host.
+// J1, E4: the spec, else the host, decides about a turn that Grace cannot wait for.
 func TestJ1InterruptedTurns(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec   Spec
@@ -78,9 +78,9 @@ func TestJ1InterruptedTurns(t *testing.T) {
 	}
 }
 
-// J1, D6: the first turn of a run with a resident process is treated as that of any run, whether
-// its worker was lost or its host shut down: nothing was asked, so a new process may execute it
-// again. Afterwards the process is the run's context, and the run fails without it.
+// J1, D6: the first turn of a run with a resident process is treated like any run's, whether its
+// worker was lost or its host shut down: nothing was asked, so a new process may execute it again.
+// Afterwards the process is the run's context, and the run fails without it.
 func TestJ1InterruptedTurnsOfStickyRuns(t *testing.T) {
 	for _, shutdown := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestJ1InterruptedTurnsOfStickyRuns(t *testing.T) {
 	}
 }
 
-// J1: an accepted answer survives a shutdown and a kill; whoever asks after it finds the run, and
-// it goes on with the answer when somebody says so.
+// J1: an accepted answer survives a shutdown and a kill; later readers find the run, and it
+// continues with the answer when resumed.
 func TestJ1AnAnswerIsNotSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -220,9 +220,8 @@ func TestJ1ATurnThatHasNotBegunGoesBack(t *testing.T) {
 	}
 }
 
-// J5, E2: a turn that ends for a reason that somebody can repair fails the run, or holds it where
-// that is wanted: then it is tried again by itself after longer and longer pauses, and by Resume at
-// once.
+// J5, E2: a turn that ends for a repairable reason fails the run, or holds it if configured: then
+// it is retried automatically after longer and longer pauses, and immediately by Resume.
 func TestJ5RepairableFailuresHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec Spec
@@ -310,8 +309,8 @@ func TestJ5RetriesThatAreUsedUp(t *testing.T) {
 }
 
 // J5, E2: a parked run whose session is refused stays open and is held; it is unblocked when the
-// engine accepts the session again, within the life of a node and by the next one; a reply is
-// stored meanwhile, and executed when the run goes on.
+// engine accepts the session again, within the life of a node and by the next one; a reply in
+// between is stored, and executed when the run continues.
 func TestJ5ARefusedSessionHoldsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -370,7 +369,7 @@ func TestJ5ARefusedSessionHoldsTheWait(t *testing.T) {
 	})
 }
 
-// J5: an engine that cannot tell now whether a session is good leaves a held run as it is.
+// J5: an engine that cannot judge a session now leaves a held run unchanged.
 func TestJ5WhatIsNotKnownChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -394,8 +393,9 @@ func TestJ5WhatIsNotKnownChangesNothing(t *testing.T) {
 	})
 }
 
-// J5: of all who decide about one held run at one time, one wins, and the others are told; a cancel
-// and the end of the pause are among them. What is wrong is refused by name, with nothing written.
+// J5: of all concurrent decisions about one held run, one wins, and the others get an error; a
+// cancel and the end of the pause are among them. Invalid decisions are refused by name, with
+// nothing written.
 func TestJ5Resume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
@@ -439,7 +439,7 @@ func TestJ5Resume(t *testing.T) {
 	})
 }
 
-// showing is a store that shows a run as it is not durable yet, and counts who asks what is.
+// showing is a store that shows a run that is not durable yet, and counts the confirmations.
 type showing struct {
 	store.Store
 	run      *Run // nil: as it is
@@ -458,9 +458,9 @@ func (s *showing) Confirm(ctx context.Context, read func(store.Reader) error) er
 	return s.Store.Confirm(ctx, read)
 }
 
-// J8, J5: Resume refuses by what is durable alone, since its caller acts on that; whatever it
-// carries out is made durable by its commit, and costs no further read. An actor may have as many
-// bytes as the documentation says.
+// J8, J5: Resume refuses only by durable data, since its caller acts on that; an executed decision
+// is made durable by its commit, and costs no other read. An actor may have as many bytes as
+// documented.
 func TestResumeRefusesByWhatIsDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &showing{Store: newStore(t)}
@@ -488,8 +488,8 @@ func TestResumeRefusesByWhatIsDurable(t *testing.T) {
 	})
 }
 
-// J5: what may be decided is what the run's block lists and this release knows: a later release may
-// have stored a choice of its own, and nobody can say here what it means.
+// J5: the allowed decisions are those listed in the run's block and known to this release: a later
+// release may have stored a new choice, whose meaning is unknown here.
 func TestResumeRefusesAChoiceThatItDoesNotKnow(t *testing.T) {
 	run := Run{ID: "r", State: fsm.StateQueued, Block: &store.Block{
 		Kind: store.BlockHeld, Choices: []Choice{ChoiceEnd, "skip"},
@@ -525,8 +525,8 @@ func TestPoliciesAreChecked(t *testing.T) {
 	require.ErrorIs(t, err, ErrSpecConflict)
 }
 
-// J1, J5: a client that recovers does to the runs of a dead node what the client's host wants,
-// where the spec says nothing.
+// J1, J5: a client that recovers treats the runs of a dead node by the client's host's policy, if
+// the spec has none.
 func TestJ1AClientRecoversAsItsHostWants(t *testing.T) {
 	for onInterrupt, want := range map[OnInterrupt]struct {
 		state fsm.State

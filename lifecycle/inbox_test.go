@@ -70,7 +70,7 @@ func TestK9InboxReadsUntilThePageIsFull(t *testing.T) {
 	}
 }
 
-// K9: an inbox has what the runs of its questions are about, as their submitter says.
+// K9: an inbox has the titles of its questions' runs, as submitted.
 func TestK9QuestionsHaveTheTitleOfTheirRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: asksOnce()})

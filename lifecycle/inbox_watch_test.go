@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// changesOf returns what the watch reports now, as "run: questions, gone".
+// changesOf returns the watch's current report, as "run: questions, gone".
 func changesOf(tb testing.TB, w *InboxWatch) (all []string) {
 	tb.Helper()
 	pass(feedPause) // changes that follow each other closely are read together
@@ -52,8 +52,8 @@ func watching(tb testing.TB, c *Client, query InboxQuery) *InboxWatch {
 	return w
 }
 
-// K9: who watches an inbox is told of each change of a question that the inbox has, had or gets,
-// and of nothing else.
+// K9: a watch of an inbox reports each change of a question that the inbox has, had or gets, and
+// nothing else.
 func TestK9AWatchReportsWhatHappensToTheQuestionsOfItsInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: collector()})
@@ -96,7 +96,7 @@ func TestK9AWatchReportsWhatHappensToTheQuestionsOfItsInbox(t *testing.T) {
 	})
 }
 
-// K9: hints may be lost. What has changed is found all the same, a few seconds later.
+// K9: hints may be lost. Changes are still found, a few seconds later.
 func TestK9AWatchWithoutHintsIsLateBySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -133,7 +133,7 @@ func (s *brokenAtTimes) Waiting(ctx context.Context, q store.WaitingQuery) (Page
 }
 
 // K9: a watch outlasts its store's outages, and the first one begins when the store answers. All
-// watches read it together, and nobody does when nobody watches.
+// watches share one reader, which is idle without watches.
 func TestK9AWatchGoesOnWhenTheStoreDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &brokenAtTimes{Store: newStore(t)}

@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// entry is what a turn adds to its journal.
+// entry is a turn's addition to its journal.
 func entry(path string) engine.JournalEntry {
 	return engine.JournalEntry{Path: path, Name: "n", Type: "step", Body: []byte(path)}
 }
@@ -76,7 +76,7 @@ func TestM1ASleepIsNeitherARoundNorARetry(t *testing.T) {
 	})
 }
 
-// M1: a run whose engine holds a process cannot sleep, and one that is done or asks does not.
+// M1: a run whose engine holds a process cannot sleep, and a run that is done or asks does not.
 func TestM1WhatASleepGivesWayTo(t *testing.T) {
 	at := func(o engine.Outcome) engine.Outcome {
 		o.Sleep = time.Now().Add(time.Hour)
@@ -110,9 +110,9 @@ func TestM1WhatASleepGivesWayTo(t *testing.T) {
 	}
 }
 
-// M1: what a turn adds to the journal is found by the next one, with the entries of its outcome,
-// and in one commit each; entries that cannot be stored fail the turn or are refused, and nothing
-// is stored after the turn.
+// M1: a turn's journal entries are found by the next one, with the entries of its outcome, and in
+// one commit each; entries that cannot be stored fail the turn or are refused, and nothing is
+// stored after the turn.
 func TestM1AJournalIsOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late engine.Journal
@@ -161,9 +161,9 @@ func TestM1AJournalIsOfTheRun(t *testing.T) {
 	})
 }
 
-// M1: turns read only as many journals at one time as fit into the process's bound. A turn that
-// waits for others can be canceled, one that releases its journal lets others read, and a journal
-// larger than the bound is read by itself.
+// M1: turns read only as many journals concurrently as fit into the process's limit. A waiting turn
+// can be canceled, a turn that releases its journal lets others read, and a journal larger than the
+// limit is read by itself.
 func TestM1JournalsThatAreReadAtOnceAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

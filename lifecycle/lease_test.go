@@ -38,7 +38,7 @@ func (c *cut) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold
 	return nil, errors.New("connection refused")
 }
 
-// lasting is an engine whose turns last until they are canceled, and tell when and why.
+// lasting is an engine whose turns last until they are canceled, and report when and why.
 func lasting() (agent, <-chan error) {
 	canceled := make(chan error, 1)
 	return agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
@@ -194,8 +194,8 @@ func recoverAs(tb testing.TB, c *Client, node string) (Recovery, error) {
 	return Recovery(done), err
 }
 
-// TestRecoverRenewsTheLeaseOfItsOwnNode: E3, a node that sees its own lease over, as after a sleep
-// of its machine, keeps it if nobody has taken it, and takes over from those that are silent.
+// TestRecoverRenewsTheLeaseOfItsOwnNode: E3, a node that finds its lease expired, as after a sleep
+// of its machine, keeps it if it was not taken, and takes over from silent nodes.
 func TestRecoverRenewsTheLeaseOfItsOwnNode(t *testing.T) {
 	s := newStore(t)
 	c := clientOf(t, s)
@@ -234,8 +234,8 @@ func (s leavingLate) Claim(context.Context, store.ClaimRequest) ([]store.Claimed
 	return nil, store.ErrStaleEpoch
 }
 
-// TestServeReturnsNilIfTheLeaseIsLostAtItsEnd: who is told to end, and taken over in the same
-// moment, has ended well.
+// TestServeReturnsNilIfTheLeaseIsLostAtItsEnd: a node that is stopped and taken over at the same
+// moment has ended well.
 func TestServeReturnsNilIfTheLeaseIsLostAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -273,9 +273,9 @@ func (s *takenOver) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestLostLeaseEndsCommitsThatCannotBeStored: E3, a claim may be the first to hear that the lease
-// is lost. A worker that tries to store its turn then stops trying, though the store never tells it
-// so; the node joins again, and can be stopped.
+// TestLostLeaseEndsCommitsThatCannotBeStored: E3, a claim may be the first to detect the lost
+// lease. A worker that tries to store its turn then stops trying, though the store never reports
+// it; the node joins again, and can be stopped.
 func TestLostLeaseEndsCommitsThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &takenOver{Store: newStore(t)}
@@ -324,8 +324,8 @@ func (s *lockedOut) Claim(ctx context.Context, req store.ClaimRequest) ([]store.
 	return s.Store.Claim(ctx, req)
 }
 
-// E3: a node that has lost its lease tries to join again, once a poll, as long as the store is
-// away, and then goes on. It can be stopped meanwhile.
+// E3: a node that has lost its lease tries to rejoin, once a poll, while the store is away, and
+// then continues. It can be stopped during that.
 func TestRejoinTriesOncePerPoll(t *testing.T) {
 	const poll = 3 * time.Second
 	for name, refusals := range map[string]int{"the store comes back": 2, "it stays away": 1000} {

@@ -85,13 +85,13 @@ func (m *onMachine) Commit(ctx context.Context, batch []store.Commit) []error {
 	return m.Store.Commit(ctx, batch)
 }
 
-// executions tells when turns begin and why they end early.
+// executions reports when turns begin and why they end early.
 type executions struct {
 	done chan struct{}
 
 	mu    sync.Mutex
 	begun []time.Time // guarded by mu
-	ended []time.Time // guarded by mu; those that were interrupted
+	ended []time.Time // guarded by mu; the interrupted ones
 }
 
 func (e *executions) agent() agent {
@@ -113,8 +113,8 @@ func (e *executions) agent() agent {
 
 const machineLease = 12 * time.Second
 
-// TestOutageOfTheWholeMachineInterruptsNoTurn: E3 J9, nobody on the machine can write, for longer
-// than a lease. The turns of all nodes go on, though one node can write before the other.
+// TestOutageOfTheWholeMachineInterruptsNoTurn: E3 J9, no process on the machine can write, for
+// longer than a lease. The turns of all nodes continue, though one node can write before the other.
 func TestOutageOfTheWholeMachineInterruptsNoTurn(t *testing.T) {
 	for name, later := range map[string]time.Duration{
 		"all nodes go on at one time": 0, "one node goes on first": 5 * time.Second,
@@ -232,8 +232,8 @@ func TestSilentProcessIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestRecoverKeepsTheNodeOfItsOwnProcess: E3 E6, a call of Recover in a process that serves, when
-// the clock was set ahead. The process's own node lives, so its turns go on.
+// TestRecoverKeepsTheNodeOfItsOwnProcess: E3 E6, a call of Recover in a serving process, when the
+// clock was set ahead. The process's own node lives, so its turns continue.
 func TestRecoverKeepsTheNodeOfItsOwnProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &executions{done: make(chan struct{})}
@@ -254,9 +254,8 @@ func TestRecoverKeepsTheNodeOfItsOwnProcess(t *testing.T) {
 	})
 }
 
-// TestLeapOfTheClockExpiresNoNode: E3 J9, all leases on a machine are over when its clock is set a
-// day ahead. Nodes that renew theirs lose nothing; neither to each other, nor when one of them
-// leaves.
+// TestLeapOfTheClockExpiresNoNode: E3 J9, all leases on a machine expire when its clock is set a
+// day ahead. Nodes that renew theirs lose nothing; neither to each other, nor when a node leaves.
 func TestLeapOfTheClockExpiresNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

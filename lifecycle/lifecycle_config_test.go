@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// TestNewRefusesAnInvalidConfig, with the field, its value and what it should be.
+// TestNewRefusesAnInvalidConfig, with the field, its value and the expected one.
 func TestNewRefusesAnInvalidConfig(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -75,7 +75,7 @@ func TestNewRefusesAnInvalidConfig(t *testing.T) {
 	}
 }
 
-// engines are so many agents, each under a name of its own.
+// engines returns n agents with distinct names.
 func engines(n int) map[string]engine.Engine {
 	all := make(map[string]engine.Engine, n)
 	for i := range n {
@@ -90,7 +90,7 @@ func TestNewTakesAsManyEnginesAsCanBeStored(t *testing.T) {
 	lc.Close()
 }
 
-// J11: where runs have folders, these are told apart by the store that their runs are in.
+// J11: run folders are distinguished by their run's store.
 func TestNewReadsTheStoresIdentity(t *testing.T) {
 	s := newStore(t)
 	want, err := s.Identity(t.Context())
@@ -148,7 +148,7 @@ func TestNewMakesDirAbsolute(t *testing.T) {
 func TestNewRefusesADirThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	// Its own path can just be used, and that of a file in it is too long.
+	// The folder's path is just valid, and a file's path in it is too long.
 	const maxPath = 4095
 	long := t.TempDir()
 	for len(long) < maxPath-1 {
@@ -161,8 +161,8 @@ func TestNewRefusesADirThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestNewStoresThePools: A2, what the host names is set; the default pool is made where
-// nobody has said how large it is, and left as it is where somebody has.
+// TestNewStoresThePools: A2, configured pools are set; the default pool is created if missing, and
+// kept if it exists.
 func TestNewStoresThePools(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -225,8 +225,8 @@ func TestNewFailsIfPoolsCannotBeStored(t *testing.T) {
 	require.EqualError(t, err, "lifecycle: set pool default: connection refused")
 }
 
-// TestServeTwiceIsAnError: a second Serve of the same Lifecycle is refused as long as the first
-// goes on, and welcome afterwards.
+// TestServeTwiceIsAnError: a second Serve of the same Lifecycle is refused while the first runs,
+// and allowed afterwards.
 func TestServeTwiceIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}})

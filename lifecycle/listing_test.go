@@ -36,7 +36,7 @@ func TestI5APageOfLargeRunsIsShort(t *testing.T) {
 	var want []string
 	for i := range small + large {
 		prompt := "large"
-		if i < small { // from which the size of those that follow cannot be told
+		if i < small { // which says nothing about the size of later ones
 			prompt = "small"
 		}
 		run, err := lc.Submit(t.Context(), lifecycle.Spec{ID: fmt.Sprintf("r%02d", i), Prompt: prompt})

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// losing is a store whose tables beside the runs lose their first rows, as after a DELETE.
+// losing is a store whose other tables lose their first rows, as after a DELETE.
 type losing struct {
 	*memory.Store
 	journal, settled atomic.Bool

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// E6: an operator sees the nodes that are registered, with their engines and leases, and those that
-// have gone as long as parked runs name them.
+// E6: an operator sees the registered nodes, with their engines and leases, and departed ones as
+// long as parked runs name them.
 func TestE6NodesAreListedUntilNothingNamesThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

@@ -18,9 +18,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// notified is an observer that writes down a line for each notice. Tests compare the lines in any
-// order: commits of two goroutines that follow one right after the other may be told the other way
-// round.
+// notified is an observer that records a line for each notice. Tests compare the lines in any
+// order: consecutive commits of two goroutines may be reported in reverse.
 type notified struct {
 	mu    sync.Mutex
 	lines []string // guarded by mu
@@ -62,8 +61,8 @@ func (o *notified) observer() Observer {
 	}
 }
 
-// J13: an observer is told of each transition, of each turn with how long it waited and worked, of
-// each answer with how long people took, and of retries. A human's time is in no turn.
+// J13: an observer gets each transition, each turn with its waiting and working time, each answer
+// with people's time, and retries. People's time is in no turn.
 func TestObserverIsNotifiedOfWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o notified
@@ -111,8 +110,8 @@ func TestObserverIsNotifiedOfWhatHappens(t *testing.T) {
 	})
 }
 
-// A turn whose run was canceled meanwhile is told as not stored, a question of a run that ends as
-// abandoned, and an automatic decision as one.
+// A turn whose run was canceled is reported as not stored, a question of an ended run as abandoned,
+// and an automatic decision as automatic.
 func TestObserverIsNotifiedOfWhatIsCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o notified
@@ -160,8 +159,8 @@ func TestObserverIsNotifiedOfWhatIsCutShort(t *testing.T) {
 	})
 }
 
-// A front end has an observer too. What it does in a transaction of the host's own is told to
-// nobody, and no observer costs nothing.
+// A front end has an observer too. Calls in a transaction of the host are not reported, and without
+// an observer there is no cost.
 func TestObserverOfAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o notified

@@ -26,7 +26,7 @@ func eventLines(tb testing.TB, c *Client, id string) (lines []string) {
 	return lines
 }
 
-// requireEvents compares events with what is expected of them: a type and data for each.
+// requireEvents compares events with the expected ones: a type and data for each.
 func requireEvents(tb testing.TB, want [][2]string, got []string) {
 	tb.Helper()
 	require.Len(tb, got, len(want), "%q", got)
@@ -37,8 +37,8 @@ func requireEvents(tb testing.TB, want [][2]string, got []string) {
 	}
 }
 
-// TestEventPayloadsOfARun: F2 F3 F5 F6, each member of each event, when there is as little to
-// tell as there can be, and when there is much.
+// TestEventPayloadsOfARun: F2 F3 F5 F6, each member of each event, with minimal and with full
+// content.
 func TestEventPayloadsOfARun(t *testing.T) {
 	const start = `"2000-01-01T00:00:00Z"`
 	for name, c := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// K5 J8: that nobody has claimed a question is confirmed by what is durable; a claim that lasts is
-// a conflict, and the call reads again.
+// K5 J8: the absence of a claim is confirmed by durable data; a current claim is a conflict, and
+// the call reads again.
 func TestK5ReleaseIsConfirmed(t *testing.T) {
 	away := errors.New("connection refused")
 	claimed := func(until time.Time) Run {

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestRecoverDoesNotWaitForADeadProcess: E3, where its process ran on this machine and has
-// ended; one of which nobody knows is waited for as long as its lease says.
+// TestRecoverDoesNotWaitForADeadProcess: E3, if its process ran on this machine and has ended; an
+// unknown process is awaited until its lease expires.
 func TestRecoverDoesNotWaitForADeadProcess(t *testing.T) {
 	child := exec.CommandContext(t.Context(), "sleep", "1000")
 	require.NoError(t, child.Start())

@@ -82,8 +82,8 @@ func (s *faulty) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// TestRecoverFailsIfOrphansCannotBeSettled: E6, a recovery settles those that can be, tries none
-// without end, and is repeated later with the same result as if nothing had failed.
+// TestRecoverFailsIfOrphansCannotBeSettled: E6, a recovery settles the possible ones, retries none
+// without end, and is repeated later with the same result as without failures.
 func TestRecoverFailsIfOrphansCannotBeSettled(t *testing.T) {
 	errDisk := errors.New("disk full")
 	const orphans = 350
@@ -159,8 +159,7 @@ func settledOnce(tb testing.TB, s store.Store, ids []string) {
 	}
 }
 
-// TestRecoverCountsOnlyWhatItSettled: E6, each run is settled by one, and counted by that
-// one alone.
+// TestRecoverCountsOnlyWhatItSettled: E6, each run is settled by one call, and counted only there.
 func TestRecoverCountsOnlyWhatItSettled(t *testing.T) {
 	const orphans, canceled = 300, 120
 	below := newStore(t)
@@ -198,8 +197,7 @@ func (s *readEarly) Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 	return s.list, err
 }
 
-// TestRecoverReadsAStaleListAgain: E6, what is read while others settle orphans
-// may show what is none any more.
+// TestRecoverReadsAStaleListAgain: E6, a list read while others settle orphans may be outdated.
 func TestRecoverReadsAStaleListAgain(t *testing.T) {
 	const late = 40
 	below := newStore(t)
@@ -242,8 +240,7 @@ func TestRecoverByTwoAtOnceSettlesEachOrphanOnce(t *testing.T) {
 	require.Zero(t, again)
 }
 
-// watched is a store that counts the writes of recovery, and fails reads of orphans while it is
-// told to.
+// watched is a store that counts the writes of recovery, and fails reads of orphans on request.
 type watched struct {
 	store.Store
 	expires atomic.Int64
@@ -267,9 +264,9 @@ func (s *watched) Orphans(ctx context.Context, skip, limit int) ([]Run, error) {
 	return s.Store.Orphans(ctx, skip, limit)
 }
 
-// TestRecoveryRepeatsWhileANodeServes: E6, a look in each third of a lease, which costs no write
-// where nobody is silent; what it does is told, what it cannot do is told and tried again, and the
-// end of Serve is no fault.
+// TestRecoveryRepeatsWhileANodeServes: E6, a pass in each third of a lease, without writes if no
+// node is silent; results are logged, failures are logged and retried, and the end of Serve is no
+// fault.
 func TestRecoveryRepeatsWhileANodeServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &watched{Store: newStore(t)}, &journal{}
@@ -303,7 +300,7 @@ func TestRecoveryRepeatsWhileANodeServes(t *testing.T) {
 	})
 }
 
-// senseless is a store with orphans that make no sense before those that do.
+// senseless is a store with inconsistent orphans before valid ones.
 type senseless struct {
 	store.Store
 	before []Run
@@ -317,7 +314,7 @@ func (s senseless) Orphans(ctx context.Context, skip, limit int) ([]Run, error) 
 	return append(append([]Run(nil), s.before...), rest...), err
 }
 
-// TestRecoverSkipsAnOrphanThatCannotBeDecided: E6, and is told of.
+// TestRecoverSkipsAnOrphanThatCannotBeDecided: E6, and reports it.
 func TestRecoverSkipsAnOrphanThatCannotBeDecided(t *testing.T) {
 	below := newStore(t)
 	ids := orphaned(t, below, 3)
@@ -433,8 +430,8 @@ func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 	})
 }
 
-// TestRecoverySettlesNoRunOfItsOwnNode: I5, a node whose lease was lost leaves its runs to those
-// that took it for dead.
+// TestRecoverySettlesNoRunOfItsOwnNode: I5, a node with a lost lease leaves its runs to the nodes
+// that took over.
 func TestRecoverySettlesNoRunOfItsOwnNode(t *testing.T) {
 	s := newStore(t)
 	orphaned(t, s, 3)
@@ -449,8 +446,8 @@ func TestRecoverySettlesNoRunOfItsOwnNode(t *testing.T) {
 	require.Equal(t, node.Recovery{Failed: 3}, done)
 }
 
-// TestRecoveryWritesOnceForAnExpiredLease: E6 J7, the pass after the one that expired a node finds
-// nothing to write.
+// TestRecoveryWritesOnceForAnExpiredLease: E6 J7, the pass after the expiry of a node finds nothing
+// to write.
 func TestRecoveryWritesOnceForAnExpiredLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &watched{Store: newStore(t)}

@@ -6,7 +6,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// saying is a store that says of each run that it is as it was told, or why it cannot.
+// saying is a store that returns the given record for each run, or the given error.
 type saying struct {
 	store.Store
 	run       Run

@@ -204,7 +204,7 @@ func (s *rememberer) Commit(ctx context.Context, batch []store.Commit) []error {
 }
 
 // TestReplyToARecentRecord: C5, C8, I4, a record that the store has in memory saves the read of the
-// run, and decides nothing: what a reply is refused for, it is refused for as after a read.
+// run, and decides nothing: a reply is refused for the same reasons as after a read.
 func TestReplyToARecentRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -275,9 +275,9 @@ func TestReplyToARecentRecord(t *testing.T) {
 	})
 }
 
-// C5 K5: the receipt of a reply to a question with an audience goes to its author and to the host. A
-// person who was never asked, and sends the same text under the same key, has answered nothing. A
-// question for everybody gives its receipt to whoever has the key.
+// C5 K5: the receipt of a reply to a question with an audience goes to its author and to the host.
+// A person outside the audience who sends the same text under the same key has answered nothing. A
+// question for everybody gives its receipt to every holder of the key.
 func TestC5AReceiptBelongsToItsAuthor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: collector()})
@@ -309,8 +309,8 @@ func TestC5AReceiptBelongsToItsAuthor(t *testing.T) {
 // folded is a person behind a sign-in that does not distinguish upper and lower case.
 func folded(id string) Actor { return Actor{ID: strings.ToLower(id), Fold: strings.ToLower} }
 
-// C5 K5: what a person has answered, voted or claimed under another spelling of the ID is that
-// person's, and the event log is sound.
+// C5 K5: a person's answers, votes and claims under another spelling of the ID are that person's,
+// and the event log is valid.
 func TestC5K5RecordsOfAnotherSpellingAreTheActors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: engine.Func(func(_ context.Context,
@@ -402,8 +402,8 @@ func (s *measured) Interaction(ctx context.Context, id string, number int) (Reco
 
 func (s *measured) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
 
-// I5 C5 C7 J6: however long the history of a run is, what a call reads of it is bounded: a page, or
-// the interactions that it needs. Page by page, each question is there once, in its place.
+// I5 C5 C7 J6: however long a run's history, each call reads a limited part of it: a page, or the
+// required interactions. Page by page, each question appears once, in order.
 func TestI5ReadsOfALongHistoryAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds = 120

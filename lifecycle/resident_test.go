@@ -48,7 +48,7 @@ func (m *mortal) dies(id string) {
 	m.onLoss(id, errors.New("killed"))
 }
 
-// hesitant is a store that answers what it is given to the commit of a loss, and counts them.
+// hesitant is a store that gives the prepared answers to the commit of a loss, and counts them.
 type hesitant struct {
 	store.Store
 
@@ -71,9 +71,8 @@ func (s *hesitant) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestSettleLostProcessRetriesCommits: D6, at once when it does not, at once again
-// when somebody else was first with another change, and ever more seldom while the store is out of
-// order, at most once in a poll.
+// TestSettleLostProcessRetriesCommits: D6, immediately if it loses, immediately again after another
+// change, and ever more rarely while the store is unavailable, at most once a poll.
 func TestSettleLostProcessRetriesCommits(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -216,7 +215,7 @@ func TestCancelEndsTheProcessAfterItsTurn(t *testing.T) {
 	})
 }
 
-// deafMortal goes on with its turn though it is canceled.
+// deafMortal continues its turn though it is canceled.
 type deafMortal struct {
 	*mortal
 	goOn <-chan struct{}

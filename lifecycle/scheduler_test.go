@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// claimCounter counts the claims, and hides what they say of the queue if it is silent.
+// claimCounter counts the claims, and hides their report of the queue if it is silent.
 type claimCounter struct {
 	*memory.Store
 	silent bool
@@ -94,7 +94,7 @@ func TestSchedulerClaimsUntilThereIsNoRoom(t *testing.T) {
 }
 
 // TestFreedSlotIsClaimedForWithoutHints: A2, a store need not give hints: a node knows by itself
-// that a turn of its own has ended.
+// that its own turn has ended.
 func TestFreedSlotIsClaimedForWithoutHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

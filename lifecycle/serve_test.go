@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestServeLogsNothingWithoutFaults: what is logged as a warning or an error is worth reading.
+// TestServeLogsNothingWithoutFaults: every logged warning or error is worth reading.
 func TestServeLogsNothingWithoutFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &journal{}
@@ -48,7 +48,7 @@ func TestServeLogsNothingWithoutFaults(t *testing.T) {
 	})
 }
 
-// troubled is a store that is away for one call, or all, and remembers what it was asked.
+// troubled is a store that is away for one call, or all, and records the calls.
 type troubled struct {
 	*cut
 	joins, claims, expires error

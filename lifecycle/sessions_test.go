@@ -86,9 +86,9 @@ func TestJ7NothingIsWrittenForParkedRuns(t *testing.T) {
 	})
 }
 
-// TestJ7BesideNodesOfAnOlderRelease: E1, E6. A node of an older release takes the waits of others
-// over in its own name, and leaves nothing when it goes. What it took over is recovered by the next
-// node, and is no orphan of anybody.
+// TestJ7BesideNodesOfAnOlderRelease: E1, E6. A node of an older release takes other nodes' waits
+// over under its own name, and leaves no departure when it goes. The next node recovers them, and
+// they are never orphans.
 func TestJ7BesideNodesOfAnOlderRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -144,8 +144,8 @@ func (c *checks) of(judge func(ctx context.Context, id string) error) checker {
 	}}
 }
 
-// drain returns how many runs were asked about since it was called last, and how often the one
-// that was asked about most.
+// drain returns the number of checked runs since its last call, and the largest number of checks of
+// one run.
 func (c *checks) drain() (runs, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +162,8 @@ func expiredSession(id string) error {
 }
 
 // TestJ7RefusedSessionsAreFound: E2. A node checks the sessions of the runs that departed nodes
-// parked, each once, in parts with pauses between them, and writes only for those that are refused.
-// The next node checks them again, as each start does.
+// parked, each once, in parts with pauses between them, and writes only for refused ones. The next
+// node checks them again, as each start does.
 func TestJ7RefusedSessionsAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 3*node.SessionBatch + 10
@@ -244,8 +244,8 @@ func (s *slowClaims) Claim(ctx context.Context, req store.ClaimRequest) ([]store
 	return s.Store.Claim(ctx, req)
 }
 
-// TestJ7ChecksThatFailAreMadeAgain: E2, J10. A refusal that the store does not take, and an engine
-// that answers late, hold up nobody, and the check is complete when all is stored.
+// TestJ7ChecksThatFailAreMadeAgain: E2, J10. A refusal that the store does not accept, and an
+// engine that answers late, delay no others, and the check is complete when all is stored.
 func TestJ7ChecksThatFailAreMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
@@ -288,9 +288,9 @@ func TestJ7ChecksThatFailAreMadeAgain(t *testing.T) {
 	})
 }
 
-// TestJ7OnlyWhatWasLeftIsChecked: E2, a node asks about the runs of nodes that have gone, not about
-// those of a node that lives, and neither writes nor logs anything if all sessions are good. What
-// is refused is logged with both figures.
+// TestJ7OnlyWhatWasLeftIsChecked: E2, a node checks the runs of departed nodes, not of live ones,
+// and neither writes nor logs anything if all sessions are valid. Refused ones are logged with both
+// figures.
 func TestJ7OnlyWhatWasLeftIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestSinkSessionIsStoredAtOnce: E2, a handle that the engine tells while its turn goes on
-// is the run's from then on, whatever else is reported, until it tells another.
+// TestSinkSessionIsStoredAtOnce: E2, a handle that the engine reports during its turn is the run's
+// from then on, whatever else is reported, until the next one.
 func TestSinkSessionIsStoredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan struct{})
@@ -51,8 +51,8 @@ func TestSinkSessionIsStoredAtOnce(t *testing.T) {
 	})
 }
 
-// TestSinkSessionRefusesInvalidHandles, at their edges: what cannot be kept is refused, and the
-// turn may go on.
+// TestSinkSessionRefusesInvalidHandles, at their limits: a handle that cannot be kept is refused,
+// and the turn may continue.
 func TestSinkSessionRefusesInvalidHandles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(map[int]error)
@@ -79,8 +79,8 @@ func TestSinkSessionRefusesInvalidHandles(t *testing.T) {
 	})
 }
 
-// TestSessionThatCannotBeStoredFailsTheWait: B11, the run does not wait with it, nor with an
-// earlier one, and says what is wrong with it.
+// TestSessionThatCannotBeStoredFailsTheWait: B11, the run waits neither with it nor with an earlier
+// one, and reports its fault.
 func TestSessionThatCannotBeStoredFailsTheWait(t *testing.T) {
 	for attempt := 1; attempt <= 2; attempt++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestSinkBoundsTheBytesOfATurn(t *testing.T) {
 	})
 }
 
-// refuses is a store that does not take what it is told to refuse.
+// refuses is a store that rejects the chosen commits.
 type refuses struct {
 	store.Store
 	which func(c *store.Commit) error
@@ -178,8 +178,8 @@ func (s *refuses) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestOutcomeThatTheStoreRefusesFailsTheRun: F7, once and for all, since it would be refused
-// again; the operator is told.
+// TestOutcomeThatTheStoreRefusesFailsTheRun: F7, permanently, since it would be refused again; the
+// operator is informed.
 func TestOutcomeThatTheStoreRefusesFailsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
@@ -211,7 +211,7 @@ func TestOutcomeThatTheStoreRefusesFailsTheRun(t *testing.T) {
 	})
 }
 
-// TestSinkReturnsTheStoresRefusal: once, and the turn goes on.
+// TestSinkReturnsTheStoresRefusal: once, and the turn continues.
 func TestSinkReturnsTheStoresRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
@@ -235,9 +235,9 @@ func TestSinkReturnsTheStoresRefusal(t *testing.T) {
 	})
 }
 
-// TestSinkRacesWithTheEndOfTheTurn: F8 I2, an engine must not report after it returned, and
-// where it does all the same, each report is stored before the outcome or refused, and the outcome
-// is of a record that nobody changes meanwhile.
+// TestSinkRacesWithTheEndOfTheTurn: F8 I2, an engine must not report after it returned; if it does,
+// each report is stored before the outcome or refused, and the outcome's record does not change in
+// the meantime.
 func TestSinkRacesWithTheEndOfTheTurn(t *testing.T) {
 	for range 30 {
 		const reporters = 8

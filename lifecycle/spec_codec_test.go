@@ -16,8 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// requireScanned says that what is read by hand is read as encoding/json reads it, and whether it
-// is.
+// requireScanned checks that the scanner reads like encoding/json, and reports whether it accepts.
 func requireScanned(t require.TestingT, body []byte) bool {
 	got, ok := scanSpec(body)
 	if !ok {
@@ -29,7 +28,7 @@ func requireScanned(t require.TestingT, body []byte) bool {
 	return true
 }
 
-// requireRead says that decodeSpec gives what it would give with encoding/json alone, errors too.
+// requireRead checks that decodeSpec gives the same result as encoding/json, including errors.
 func requireRead(t require.TestingT, body []byte) {
 	var want Spec
 	err := json.Unmarshal(body, &want)
@@ -143,7 +142,7 @@ func TestEncodeSpecEqualsJSON(t *testing.T) {
 	})
 }
 
-// The digest of a spec is compared with that of one which was stored by an earlier version.
+// The digest of a spec is compared with a digest stored by an earlier version.
 func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	// These fields were added later. A spec that does not set them is encoded as it was before.
@@ -252,8 +251,8 @@ func TestSpecCodecAllocations(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// FuzzReadSpec: whatever is stored, what is read by hand is read as encoding/json reads it, and
-// what is read keeps its stored form.
+// FuzzReadSpec: for any stored bytes, the scanner reads like encoding/json, and a decoded spec
+// keeps its stored form.
 func FuzzReadSpec(f *testing.F) {
 	for _, c := range sizes {
 		_, body, err := c.spec().record(noon)

@@ -35,7 +35,7 @@ func TestK7TheHostsWaitIsCheckedAtSubmission(t *testing.T) {
 	require.True(t, run.Restricted, "an earlier release, which would pass over the wait, refuses the run")
 }
 
-// K7: each step is carried out once, at its time, and told by an event of its own.
+// K7: each step is executed once, at its time, with a separate event.
 func TestK7EachStepHasItsEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -66,8 +66,8 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 	})
 }
 
-// beaten is a store in which somebody else changes a run before each of the first commits that
-// carry out a step of its question's wait.
+// beaten is a store with a concurrent change of a run before each of the first commits that execute
+// a step of its question's wait.
 type beaten struct {
 	*memory.Store
 
@@ -138,8 +138,8 @@ func (s *oneRun) Commit(_ context.Context, commits []store.Commit) []error {
 	return make([]error, len(commits))
 }
 
-// K7: an end is moved to a time after the event that says so, also on a node whose clock is behind
-// that of the node which changed the run last.
+// K7: an end is moved to a time after its event's, also on a node whose clock is behind the node
+// that changed the run last.
 func TestExtendOnANodeWhoseClockIsBehind(t *testing.T) {
 	ahead := node.CommitTime(SystemClock{}).Add(time.Hour)
 	s := &oneRun{Store: newStore(t), run: Run{ID: "r", Engine: "e", State: StateWaitingUser, Version: 4, Epoch: 1,

@@ -41,8 +41,7 @@ func questionsNamed(prompts ...string) (all []engine.Question) {
 	return all
 }
 
-// K2, K5, K6: each of several questions is for its own people, and Authorize sees the one that is
-// replied to.
+// K2, K5, K6: each of several questions has its own audience, and Authorize sees the answered one.
 func TestK2AReplyConcernsOneOfSeveralQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions := questionsNamed("Budget?", "Contract?")
@@ -71,7 +70,7 @@ func TestK2AReplyConcernsOneOfSeveralQuestions(t *testing.T) {
 	})
 }
 
-// K1: Spec.Ask is the policy of each question that has none of its own.
+// K1: Spec.Ask is the policy of each question without its own.
 func TestK1ThePolicyHoldsForEachQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: asker(engine.Rule{}, questionsNamed("a", "b")...)})
@@ -89,8 +88,8 @@ func TestK1ThePolicyHoldsForEachQuestion(t *testing.T) {
 	})
 }
 
-// K1, I11: questions that are too large together are left out from the end, with a warning; one
-// that is left over is asked alone.
+// K1, I11: questions that are too large together are omitted from the end, with a warning; a single
+// remaining one is asked as a single question.
 func TestK1QuestionsAreBoundedTogether(t *testing.T) {
 	large := engine.Question{Kind: engine.OpenText, Prompt: strings.Repeat("p", 30<<10),
 		Context: strings.Repeat("c", 30<<10)}
@@ -139,8 +138,8 @@ func (s *unreadable) Interaction(ctx context.Context, id string, number int) (in
 	return s.Store.Interaction(ctx, id, number)
 }
 
-// K1, E5: a turn whose answers cannot be read now reads them again, and goes on with all of them. A
-// shutdown meanwhile hands the turn back; no answer is lost.
+// K1, E5: a turn whose answers cannot be read now reads them again, and continues with all of them.
+// A shutdown in between returns the turn; no answer is lost.
 func TestK1AnswersAreReadUntilTheyAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &unreadable{Store: newStore(t)}
@@ -172,7 +171,7 @@ func TestK1AnswersAreReadUntilTheyAreThere(t *testing.T) {
 	})
 }
 
-// K1: the rule of a single question means nothing, and the record is that of a question alone.
+// K1: the rule of a single question has no effect, and the record is a single question's.
 func TestK1ASingleQuestionIsAskedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -191,9 +190,9 @@ func TestK1ASingleQuestionIsAskedAlone(t *testing.T) {
 	})
 }
 
-// K1, H2: a language model whose run may ask several questions writes a list of three. It goes on
+// K1, H2: a language model whose run may ask several questions writes a list of three. It continues
 // once, with the three answers and their numbers. The host's policy applies to each question; a
-// policy that the model writes into its text is ignored.
+// policy in the model's text is ignored.
 func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 	for _, signed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -239,8 +238,8 @@ func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 	}
 }
 
-// K1, C2: a list that is longer than the run allows is asked as what the agent said, with a
-// warning, as is every list in a run that allows one question.
+// K1, C2: a list that is too long for the run is asked as the agent's text, with a warning, as is
+// every list in a run that allows one question.
 func TestK1AListThatIsTooLongIsShownToThePerson(t *testing.T) {
 	const list = "```ask_user\n- prompt: Budget?\n- prompt: Contract?\n- prompt: When?\n```"
 	for allowed, asked := range map[int]int{0: 1, 1: 1, 2: 1, 3: 3, 32: 3} {
@@ -263,8 +262,8 @@ func TestK1AListThatIsTooLongIsShownToThePerson(t *testing.T) {
 	}
 }
 
-// K1, A1: MaxQuestions is part of what is submitted. One is the same as none: the spec of a run
-// that asks one question has the digest that it always had.
+// K1, A1: MaxQuestions is part of the submission. One is the same as none: the spec of a run that
+// asks one question keeps its digest.
 func TestK1MaxQuestionsOfOneIsTheDefault(t *testing.T) {
 	digest := func(n int) string {
 		run, _, err := Spec{ID: "r", Prompt: "p", MaxQuestions: n}.record(noon)

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// transactionView is a memory store that passes for the view of a transaction. What is written is
-// stored at once.
+// transactionView is a memory store that acts as the view of a transaction. Its writes are stored
+// immediately.
 type transactionView struct{ store.Store }
 
 func (transactionView) InTransaction() {}
@@ -46,8 +46,8 @@ func (e hangingTransaction) RunTurn(ctx context.Context, _ engine.Turn, s engine
 	return engine.Outcome{}, err
 }
 
-// J10 M1: a transaction of the host that hangs keeps neither Serve nor the turn from their end.
-// What it has stored meanwhile stays stored, and the turn's end is decided about that.
+// J10 M1: a transaction of the host that hangs keeps neither Serve nor the turn from ending. Its
+// stored writes stay, and the turn's end is decided on them.
 func TestHungTransactionOfTheHostDoesNotKeepTheTurn(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"shutdown":     {Prompt: "x"},

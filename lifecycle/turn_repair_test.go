@@ -38,12 +38,12 @@ func repairing(tb testing.TB, lc *Lifecycle, rounds int, change ...func(*Spec)) 
 	require.NoError(tb, err)
 }
 
-// TestRepairRoundHasTheLatestSession: B3, told through the sink or with an outcome; what a later
-// round does not tell stays as it was.
+// TestRepairRoundHasTheLatestSession: B3, reported through the sink or with an outcome; a later
+// round without a session keeps it.
 func TestRepairRoundHasTheLatestSession(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink   string
-		rounds []string // the session that each outcome tells
+		rounds []string // the session of each outcome
 		seen   []string // by each round
 		kept   string
 	}{
@@ -85,8 +85,8 @@ func TestRepairRoundHasTheLatestSession(t *testing.T) {
 	}
 }
 
-// TestRepairRoundsAreBounded: B3, and no round without a session that can be told what
-// is wrong, or with one that cannot be kept.
+// TestRepairRoundsAreBounded: B3, and there is no round without a session that can receive the
+// fault, or with one that cannot be kept.
 func TestRepairRoundsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		rounds  int

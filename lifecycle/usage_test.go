@@ -29,9 +29,9 @@ func used(n int64, worked time.Duration) Usage {
 	return Usage{InputTokens: n, OutputTokens: n, CostMicroUSD: n, Worked: worked}
 }
 
-// J13: what each turn has used is stored with its end, whatever that is: an error that passes, a
-// shutdown, a round of repair, a question, an end. It is summed for the run, and over the runs that
-// have not ended, and the observer is given it. A person's time counts nowhere.
+// J13: each turn's usage is stored with its end, whatever that is: a transient error, a shutdown, a
+// repair round, a question, an end. It is summed for the run, and over the unfinished runs, and the
+// observer gets it. A person's time is never counted.
 func TestUsageOfEachTurnIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -84,7 +84,7 @@ func TestUsageOfEachTurnIsStored(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, u.Total, stats.Usage)
 
-		pass(time.Hour) // nobody's working time
+		pass(time.Hour) // not working time
 		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
 		require.NoError(t, err)
 		pass(10 * time.Second)
@@ -105,8 +105,9 @@ func TestUsageOfEachTurnIsStored(t *testing.T) {
 	})
 }
 
-// J13: the usage of a turn whose run was canceled is told to the observer, and not stored. A turn
-// whose engine reports nothing has no usage in the store, and its working time in the observer.
+// J13: the usage of a turn whose run was canceled is reported to the observer, and not stored. A
+// turn whose engine reports nothing has no usage in the store, and its working time in the
+// observer.
 func TestUsageThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := make(map[string]EndedTurn)
@@ -137,8 +138,8 @@ func TestUsageThatIsNotStored(t *testing.T) {
 	})
 }
 
-// Meta reaches each turn and the observer, whatever becomes of the run meanwhile. It is no part of
-// what is compared when a submission is repeated, and of no event.
+// Meta reaches each turn and the observer, whatever happens to the run. It is no part of the
+// comparison of repeated submissions, and of no event.
 func TestMetaReachesTurnsAndTheObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meta := map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}

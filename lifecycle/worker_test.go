@@ -43,7 +43,7 @@ func (a agent) RunTurn(ctx context.Context, t engine.Turn, _ engine.Sink) (engin
 	return finished(), nil
 }
 
-// sinking is a resumable engine that reports while its turn goes on.
+// sinking is a resumable engine that reports during its turn.
 type sinking func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
 func (sinking) Profile(context.Context) (engine.Profile, error) {
@@ -77,7 +77,7 @@ func serve(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 	}
 }
 
-// serveBeside is serve for one of several in the bubble.
+// serveBeside is serve for a Lifecycle among several in the bubble.
 func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 	tb.Helper()
 	if cfg.Logger == nil {
@@ -206,8 +206,8 @@ func TestWorkerSurvivesAPanicOfTheEngine(t *testing.T) {
 	}
 }
 
-// slow is a store whose next claim that starts something is made, and answered only when told, in
-// the given way.
+// slow is a store whose next non-empty claim is executed, and answered only on request, in the
+// given way.
 type slow struct {
 	store.Store
 	store.Watcher
@@ -264,7 +264,7 @@ func TestDispatchWhileTheNodeLeaves(t *testing.T) {
 				<-s.claimed
 				var leaving sync.WaitGroup
 				leaving.Go(stop)
-				synctest.Wait() // all loops but the one that claims have ended
+				synctest.Wait() // all loops except the claiming one have ended
 				s.answer <- nil
 				leaving.Wait()
 				run, err := lc.Get(t.Context(), "r")
@@ -278,7 +278,7 @@ func TestDispatchWhileTheNodeLeaves(t *testing.T) {
 }
 
 // TestLeavingNodeStartsNothing: a node that learns only while it leaves that it holds a run, whose
-// claim was stored and not acknowledged, leaves it to recovery, although it goes on renewing its
+// claim was stored and not acknowledged, leaves it to recovery, although it keeps renewing its
 // lease for the turns that it waits for.
 func TestLeavingNodeStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -372,8 +372,7 @@ func TestWatchDeadlinesRetriesCommitsOncePerPoll(t *testing.T) {
 	})
 }
 
-// TestDispatchPicksEachIdleWorkerOnce: two turns that last, after one that did not, execute at the
-// same time.
+// TestDispatchPicksEachIdleWorkerOnce: two long turns, after a short one, execute at the same time.
 func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})

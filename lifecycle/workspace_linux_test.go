@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// withoutFiles lets this process open no further file.
+// withoutFiles prevents this process from opening more files.
 func withoutFiles(t *testing.T) (again func()) {
 	t.Helper()
 	var limit syscall.Rlimit

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// missing are those of the turn's folders that are named and do not exist.
+// missing returns the turn's folders that do not exist.
 func missing(t engine.Turn) (all []string) {
 	for _, dir := range []string{t.WorkDir, t.ArtifactDir, t.TranscriptDir, t.HomeDir} {
 		if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
@@ -159,8 +159,8 @@ func TestPrepareFoldersRefusesAFile(t *testing.T) {
 	})
 }
 
-// diary is an agent that asks once, and notes which run and turn was in its home before; the
-// answers come back as what it found.
+// diary is an agent that asks once, and records which run and turn was in its home before; the
+// answers come back as its findings.
 func diary(t *testing.T, who string, found map[string]string) agent {
 	t.Helper()
 	return agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
@@ -178,8 +178,8 @@ func diary(t *testing.T, who string, found map[string]string) agent {
 	}}
 }
 
-// TestFolderIsNotSharedByTwoStores: J11, with one Config.Dir and runs of one id. Each run goes on
-// in its own folder, also after a restart.
+// TestFolderIsNotSharedByTwoStores: J11, with one Config.Dir and runs with the same id. Each run
+// continues in its own folder, also after a restart.
 func TestFolderIsNotSharedByTwoStores(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	synctest.Test(t, func(t *testing.T) {
@@ -227,8 +227,8 @@ func TestFolderOfAPrunedRunIsNotReused(t *testing.T) {
 	require.Equal(t, "<><r><><r>", found["rr"])
 }
 
-// TestFolderWithoutOwnerBecomesTheRuns: J14, a run that was parked by an earlier release goes on in
-// its folder, and what a host put into a run's folder before its first turn is there.
+// TestFolderWithoutOwnerBecomesTheRuns: J14, a run that was parked by an earlier release continues
+// in its folder, and files that a host put into a run's folder before its first turn are there.
 func TestFolderWithoutOwnerBecomesTheRuns(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", "home"), 0o700))
@@ -249,7 +249,7 @@ func TestFolderWithoutOwnerBecomesTheRuns(t *testing.T) {
 	require.Equal(t, "<prepared><r>", found["rr"])
 }
 
-// TestFolderWithUnreadableOwnerFailsTheTurn: J11, and holds up nobody.
+// TestFolderWithUnreadableOwnerFailsTheTurn: J11, and delays no others.
 func TestFolderWithUnreadableOwnerFailsTheTurn(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", "run.json"), 0o700))

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
-// M5: people act by name, whatever crashes: those who are not asked do nothing, a claim keeps others
-// away, several decide one approval, edits and rejections reach the agent.
+// M5: people act by name, whatever crashes: people outside the audience do nothing, a claim
+// excludes others, several decide one approval, edits and rejections reach the agent.
 func TestM5PeopleActByName(t *testing.T) {
 	ada := lifecycle.Actor{ID: "ada", Groups: []string{"finance"}}
 	bob := lifecycle.Actor{ID: "bob", Groups: []string{"finance"}}

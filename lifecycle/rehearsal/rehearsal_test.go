@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// sleeper sleeps for a month, asks, and says what was answered.
+// sleeper sleeps for a month, asks, and returns the answer.
 func sleeper(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	switch {
 	case len(t.Answers) > 0:
@@ -93,8 +93,8 @@ type kept struct{ *memory.Store }
 
 func (kept) Close() error { return nil }
 
-// M5: people look at a question a minute after it was asked, and each hour at one that they left
-// open; nothing else takes time.
+// M5: people look at a question a minute after it was asked, and each hour at an open one; nothing
+// else takes time.
 func TestM5PeopleLookAgain(t *testing.T) {
 	var looks []time.Duration
 	c := caseOf(sleeper)
@@ -112,7 +112,7 @@ func TestM5PeopleLookAgain(t *testing.T) {
 	require.InDelta(t, (30*24*time.Hour + 181*time.Minute).Seconds(), run.FinishedAt.Sub(run.CreatedAt).Seconds(), 60)
 }
 
-// payer asks whether it may pay, and pays what was approved.
+// payer asks whether it may pay, and pays the approved amount.
 func payer(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]int{"amount": 420})
 	switch {

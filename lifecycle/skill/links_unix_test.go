@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/skill"
 )
 
-// J11: a skill of somebody else's neither reads a file of the host nor blocks who loads it.
+// J11: a third party's skill neither reads a file of the host nor blocks its loader.
 func TestASkillReadsRegularFilesOfItsFolderOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string

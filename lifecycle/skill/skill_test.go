@@ -186,7 +186,7 @@ func TestSpecDescribesTheFault(t *testing.T) {
 	require.ErrorContains(t, err, "max_attempt")
 }
 
-// FuzzSkill: what a folder makes can be submitted, or the folder is refused with the reason.
+// FuzzSkill: a folder's spec can be submitted, or the folder is refused with the reason.
 func FuzzSkill(f *testing.F) {
 	f.Add(`,"max_attempt":9223372036854775807,"session_timeout_sec":2147483648`, "Do it.", "interactive")
 	f.Add(`,"engine":"vendor/agent-2"`, "Do it.", "auto")

@@ -31,7 +31,7 @@ func inMemory(testing.TB) Opener {
 // title precedes the text of a story, whose lines are counted from the one after it.
 const title = "# A1: A story.\n"
 
-// playText returns what is wrong with a story; empty: nothing is.
+// playText returns the fault of a story, or empty.
 func playText(t *testing.T, open Opener, text string) string {
 	t.Helper()
 	s, err := readStory("story.txt", title+text)
@@ -127,7 +127,7 @@ func TestAStoryIsWrittenAsItWasRead(t *testing.T) {
 	}
 }
 
-// Whoever looks up a requirement finds a story, and several of each subject.
+// Each requirement has a story, and each subject several.
 func TestEveryRequirementHasAStory(t *testing.T) {
 	table, err := os.ReadFile("../../docs/internals/requirements.md")
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestEveryRequirementHasAStory(t *testing.T) {
 	}
 }
 
-// forgedStore changes the cause of an event, and counts a slot that nobody holds.
+// forgedStore changes the cause of an event, and counts a slot that is not held.
 type forgedStore struct{ store.Store }
 
 func (f forgedStore) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {

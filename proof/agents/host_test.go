@@ -54,7 +54,7 @@ var byName = map[string]agent{
 		sessions: []string{".local/share/opencode/opencode.db*"}, brief: true},
 }
 
-// claudeSet has a key that nobody checks, and allows root to have all permissions in auto mode.
+// claudeSet has a key that is never checked, and allows root to have all permissions in auto mode.
 var claudeSet = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}
 
 // host executes runs until its parent closes its input or dies.

@@ -18,8 +18,8 @@ import (
 var done = []string{"recall", `delta "\n__SKILL_DONE__\n"`}
 
 // E1, E4, E7, D5: a run asks twice. Its host is killed twice while it waits, and host and agent are
-// killed while a turn executes. Each time another host goes on with the session that the agent
-// stored: the model gets everything that was said before.
+// killed while a turn executes. Each time another host continues with the session that the agent
+// stored: the model gets the whole conversation.
 func TestARunSurvivesWhatIsKilled(t *testing.T) {
 	eachAgent(t, survives, func(w *world) {
 		id := w.submit(lifecycle.Spec{Repeatable: true}, "note alpha", "ask One?")

@@ -104,7 +104,7 @@ func newWorld(t *testing.T, name string) *world {
 	return w
 }
 
-// start starts a host. Its home is not that of this program's user.
+// start starts a host with a home other than this user's.
 func (w *world) start() {
 	w.Helper()
 	env := []string{"HOME=" + w.user}

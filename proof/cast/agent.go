@@ -8,16 +8,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Heard is the memory of an agent: the answers that it was given, in order. It is what the agent's
-// session has, and its output, so that a judge sees an answer that was lost or given twice.
+// Heard is the memory of an agent: its answers, in order. It is the content of the agent's session
+// and its output, so that a judge detects a lost or repeated answer.
 type Heard []string
 
 type heard struct {
 	Heard Heard `json:"heard"`
 }
 
-// Recall returns what the agent of a turn has heard: what its session has, and the answers of this
-// turn.
+// Recall returns the memory of a turn's agent: its session's, and the answers of this turn.
 func Recall(t engine.Turn) (Heard, error) {
 	var h Heard
 	if t.Session != nil {
@@ -29,8 +28,8 @@ func Recall(t engine.Turn) (Heard, error) {
 	return h.Hear(t)
 }
 
-// Hear adds the answers of a turn. It is an error if one is left out or differs from what was heard
-// before; a turn that is executed again has the same answers again.
+// Hear adds the answers of a turn. It is an error if one is missing or differs from the memory; a
+// repeated turn has the same answers again.
 func (h Heard) Hear(t engine.Turn) (Heard, error) {
 	h = h[:len(h):len(h)]
 	for _, a := range t.Answers {

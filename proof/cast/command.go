@@ -1,8 +1,7 @@
-// Package cast has the actors that proofs share: the command that conducts a proof, the hosts that it
-// starts and kills, their stores and clocks, an agent with a memory, people who repeat a call until
-// its outcome is known, the journal in which both record what happened outside of the store, and
-// the reading of logs for judges. What is right and wrong is decided by the proofs themselves, each
-// independently.
+// Package cast has the actors that proofs share: the command that conducts a proof, the hosts that
+// it starts and kills, their stores and clocks, an agent with a memory, people who repeat a call
+// until its outcome is known, the journal in which both record events outside the store, and the
+// reading of logs for judges. The proofs themselves, each independently, decide what is correct.
 package cast
 
 import (
@@ -17,12 +16,12 @@ import (
 	"time"
 )
 
-// errInterrupted is the error of a proof that somebody interrupted.
+// errInterrupted is the error of an interrupted proof.
 var errInterrupted = errors.New("interrupted; nothing was checked")
 
 // Main parses the command line and calls conduct. It exits with an error status unless the proof
-// holds. An interrupt ends the context of conduct, which then removes what it created and returns.
-// After 45 minutes the program ends with its goroutines printed.
+// holds. An interrupt ends the context of conduct, which then removes everything it created and
+// returns. After 45 minutes the program ends with its goroutines printed.
 func Main[O any](name string, parse func(args []string) (O, error),
 	conduct func(context.Context, O) (holds bool, err error)) {
 	o, err := parse(os.Args[1:])

@@ -59,8 +59,7 @@ type HostOptions struct {
 	Args    []string
 	Dir     string
 	Env     []string // in addition to the environment of this process
-	// Log is the file to which the host writes its output and its errors. Without it, the errors are
-	// those of this process.
+	// Log is the file for the host's output and errors. Without it, the errors go to this process's.
 	Log    string
 	Stdout io.Writer
 	// Says, if set, is called with each line of the host's output. StartHost returns when the host

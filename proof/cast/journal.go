@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// Journal records what happened outside of the store, so that a judge need not believe the store
-// alone. It may be used concurrently, and several processes may add to one file. The zero value is
-// in memory.
+// Journal records events outside the store, so that a judge need not rely on the store. It may be
+// used concurrently, and several processes may add to one file. The zero value is in memory.
 type Journal[E any] struct {
 	mu   sync.Mutex
 	file *os.File // guarded by mu

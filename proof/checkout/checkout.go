@@ -1,5 +1,5 @@
-// Package checkout has the sources of this project for the proofs that build them: as they are, copied,
-// changed, or those of an earlier commit.
+// Package checkout provides this project's sources to proofs that build them: unchanged, copied,
+// changed, or from an earlier commit.
 package checkout
 
 import (
@@ -124,7 +124,7 @@ func At(ctx context.Context, root, commit string) (string, error) {
 		if _, made := os.Stat(tree); made != nil {
 			return "", err
 		}
-	} // or another process has made it meanwhile
+	} // or another process has created it
 	return tree, nil
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // agent executes the jobs: in each turn it sends a few messages, works for a few milliseconds, and
-// asks the next question or is done. It notes in the journal what it does. The answers that it has
-// heard are kept in the session's handle or, if the agent is sticky, in this process alone.
+// asks the next question or is done. It records its actions in the journal. Its answers are kept in
+// the session's handle or, if the agent is sticky, only in this process.
 type agent struct {
 	enginetest.FakeAgent
 
@@ -90,7 +90,7 @@ func (a *agent) turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.
 // question is the text of a run's question.
 func question(run string, n int) string { return fmt.Sprintf("%s: how shall I go on? (%d)", run, n) }
 
-// recall returns the answers that the run has heard, including those of this turn.
+// recall returns the run's answers, including this turn's.
 func (a *agent) recall(t engine.Turn) (cast.Heard, error) {
 	if a.Kind != fsm.ProfileStickyProcess {
 		return cast.Recall(t)

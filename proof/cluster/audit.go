@@ -179,7 +179,7 @@ func (a *findings) count(e *evidence) {
 	}
 }
 
-// strangers reports runs in the store that nobody submitted.
+// strangers reports runs in the store that were not submitted.
 func (a *findings) strangers(ctx context.Context, known int) error {
 	n := 0
 	for r, err := range cast.Runs(ctx, a.client.Runs, lifecycle.Query{}) {

@@ -11,8 +11,8 @@ import (
 
 // These checks are about more than a single run.
 
-// clockSlack is the largest difference between the times of the log and those of this program: the
-// store estimates its server's time.
+// clockSlack is the largest difference between the log's times and this program's: the store
+// estimates its server's time.
 const clockSlack = 100 * time.Millisecond
 
 // takeoverSlack is how much longer than two lease lengths, without the outages of the server, a
@@ -26,9 +26,9 @@ func (a *findings) troubled(e *evidence) bool {
 	return ok
 }
 
-// moment returns when the node that claimed the run under the epoch last came to harm before at. If
-// a claim was not stored, another node may have claimed the run later under the same epoch; of
-// these nodes, the one that came to harm last counts.
+// moment returns when the node that claimed the run under the epoch was last harmed before at. If a
+// claim was not stored, another node may have claimed the run later under the same epoch; of these
+// nodes, the last harmed one counts.
 func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Time, ok bool) {
 	later := func(t time.Time) {
 		if t.Before(at.Add(clockSlack)) && t.After(harmed) {
@@ -68,7 +68,7 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 	return harmed, ok
 }
 
-// takenOver measures how long the run waited for other nodes after one of its nodes came to harm.
+// takenOver measures how long the run waited for other nodes after harm to one of its nodes.
 func (a *findings) takenOver(e *evidence) (wrong []string) {
 	epoch := uint64(0)
 	for _, c := range e.changes {
@@ -119,8 +119,8 @@ type execution struct {
 	from, to time.Time
 }
 
-// slots reports what the capacity monitor found. It also counts, from the agents' own notes, how
-// many turns of a pool were executed at the same time.
+// slots reports the capacity monitor's findings. It also counts, from the agents' records, how many
+// turns of a pool executed concurrently.
 func (a *findings) slots() {
 	a.found(checkSlots, "", nil, a.capacity.wrong...)
 	type edge struct {
@@ -176,7 +176,7 @@ func (a *findings) stale() {
 	}
 }
 
-// nodes reports the processes that did not end as they were asked to, and what they left behind.
+// nodes reports the processes that did not end as requested, and their leftovers.
 func (a *findings) nodes(ctx context.Context) error {
 	a.fleet.mu.Lock()
 	faults := slices.Clone(a.fleet.faults)

@@ -110,7 +110,7 @@ func dropRun(ctx context.Context, c *cluster) (string, error) {
 	return c.sqlOn(ctx, d, `DELETE FROM SCHEMA.runs WHERE n = RUN`)
 }
 
-// endOtherwise changes what the plan expects of a run.
+// endOtherwise changes the plan's expectation of a run.
 func endOtherwise(ctx context.Context, c *cluster) (string, error) {
 	d, err := c.victim(ctx, 3, done)
 	if err != nil {
@@ -136,7 +136,7 @@ func dropSettled(ctx context.Context, c *cluster) (string, error) {
 	return c.sqlOn(ctx, d, `DELETE FROM SCHEMA.settled WHERE run = RUN AND id = 1`)
 }
 
-// forgeReceipt records that a person was told that a reply was accepted, which it was not.
+// forgeReceipt records an acceptance that did not happen.
 func forgeReceipt(ctx context.Context, c *cluster) (string, error) {
 	d, err := c.victim(ctx, 5, done)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// capacity monitors the slots all the time, with a connection of its own. Each sample is one
-// statement, and so sees one moment: a sample with one slot too many is proof of a bug. Meanwhile
+// capacity constantly monitors the slots over a separate connection. Each sample is one statement,
+// and so a consistent snapshot: a sample with one slot too many is proof of a bug. Concurrently
 // capacity also changes the pools.
 type capacity struct {
 	server *server

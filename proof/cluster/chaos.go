@@ -15,9 +15,10 @@ import (
 type harm string
 
 const (
-	killing  harm = "kill"    // a node is killed with -9, and started again later
-	stalling harm = "stall"   // a node is stopped for less than its lease
-	freezing harm = "freeze"  // a node is stopped for longer than that: others take over, then it goes on
+	killing  harm = "kill"   // a node is killed with -9, and started again later
+	stalling harm = "stall"  // a node is stopped for less than its lease
+	freezing harm = "freeze" // a node is stopped for longer than that: others take over, then it
+	// continues
 	stopping harm = "stop"    // a node is asked to end, and started again
 	cutting  harm = "cut"     // the connections of a node are closed
 	halting  harm = "restart" // the server is shut down and started again
@@ -28,8 +29,9 @@ const (
 	hanging   harm = "primary hung"                    // nothing reaches it or comes from it
 	severing  harm = "primary cut off"                 // its connections are closed
 	muting    harm = "primary mute"                    // it gets all requests, and its answers are lost
-	returning harm = "old primary came back"           // it was cut off, and comes back beside the new primary
-	losing    harm = "primary lost"                    // kill -9
+	returning harm = "old primary came back"           // it was cut off, and returns next to the new
+	// primary
+	losing harm = "primary lost" // kill -9
 )
 
 // failovers are the harms after which a standby is promoted.
@@ -40,10 +42,10 @@ type disturbance struct {
 	harm harm
 	long time.Duration
 	gap  time.Duration // the pause before it
-	pick int           // selects one of the nodes that are well
+	pick int           // selects a healthy node
 }
 
-// chaos disturbs the nodes and the server while the load goes on.
+// chaos disturbs the nodes and the server during the load.
 type chaos struct {
 	server *server
 	fleet  *fleet

@@ -134,7 +134,7 @@ func (c *cluster) disturbAndSettle(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// activity describes what was done so far. While anything goes on, it changes.
+// activity describes the progress so far. While there is progress, it changes.
 func (c *cluster) activity() string {
 	s, l := c.load.last(), c.ledger
 	return fmt.Sprintf("%d submitted; %d queued, %d running, %d waiting; %d replies, %d refused; disturbances: %s; "+
@@ -168,8 +168,7 @@ func whileItMoves(ctx context.Context, patience time.Duration, activity func() s
 	return nil
 }
 
-// settle waits until only parked runs are left, answers every second one of them, and waits for
-// their ends.
+// settle waits until only parked runs are left, answers half of them, and waits for their ends.
 func (c *cluster) settle(ctx context.Context) error {
 	var waiting []*dealing
 	for _, d := range c.ledger.all() {
@@ -178,7 +177,7 @@ func (c *cluster) settle(ctx context.Context) error {
 		}
 	}
 	patience := patience
-	if c.o.asynchronous { // a run whose commit was lost may wait for ever
+	if c.o.asynchronous { // a run whose commit was lost may wait without end
 		patience = 10 * time.Second
 	}
 	if err := c.load.drain(ctx, patience); err != nil {
@@ -216,8 +215,8 @@ func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 	}
 }
 
-// leave stops what still runs, and removes what was created. The nodes' notes and logs are kept if
-// something was wrong.
+// leave stops and removes everything it created. The nodes' records and logs are kept after a
+// failure.
 func (c *cluster) leave(wrong bool) error {
 	var errs []error
 	if c.fleet != nil {

@@ -44,8 +44,8 @@ func TestNothingIsLostInChaos(t *testing.T) {
 }
 
 // J9 J8: the primary is lost while its standbys are behind, hangs, and comes back after a standby
-// was promoted. If commits wait for standbys, nothing that was acknowledged is lost, and nodes and
-// people go on without help.
+// was promoted. If commits wait for standbys, no acknowledged data is lost, and nodes and people
+// continue without help.
 func TestNothingIsLostInFailovers(t *testing.T) {
 	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "3")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })

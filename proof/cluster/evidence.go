@@ -55,7 +55,8 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 		return nil, err
 	}
 	records, err := c.History(ctx, id)
-	if err != nil && !errors.Is(err, store.ErrCorrupt) { // lost rows: the checks below see what is missing
+	if err != nil && !errors.Is(err, store.ErrCorrupt) { // lost rows: the checks below report the
+		// missing data
 		return nil, err
 	}
 	e.history = make(map[int]interaction.Record, len(records))
@@ -76,7 +77,7 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 	return append(wrong, e.read(checker)...), nil
 }
 
-// read reads the log, and returns what is wrong with it.
+// read reads the log, and returns its faults.
 func (e *evidence) read(checker *audit.Checker) (wrong []string) {
 	answer := 0
 	for i, body := range e.bodies {

@@ -32,7 +32,7 @@ type member struct {
 	mu      sync.Mutex
 	present *process      // guarded by mu
 	down    time.Duration // guarded by mu; the pause before the next process is started
-	busy    bool          // guarded by mu; a disturbance of it goes on
+	busy    bool          // guarded by mu; being disturbed
 }
 
 // process is one process of a member.
@@ -51,7 +51,7 @@ type process struct {
 	still []span    // guarded by mu; when it was paused
 }
 
-// span is the time between two moments. A span that goes on has no end.
+// span is the time between two moments, possibly without an end.
 type span struct{ from, to time.Time }
 
 func newFleet(dir string, config nodeConfig, nodes int) *fleet {
@@ -62,7 +62,7 @@ func newFleet(dir string, config nodeConfig, nodes int) *fleet {
 	return f
 }
 
-// start starts all members. It fails if one of them cannot be started.
+// start starts all members, or fails.
 func (f *fleet) start() error {
 	for _, m := range f.members {
 		p, err := f.launch(m)

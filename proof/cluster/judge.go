@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/proof/cast"
 )
 
-// The checks of single runs. Each returns what is wrong, as text for a person.
+// The checks of single runs. Each returns a description of the faults.
 
 // logged compares the record with the log.
 func (e *evidence) logged() (wrong []string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ledger records what the people outside did and were told: submissions, replies and cancels with
-// their answers. The checks compare the store with it.
+// ledger records the actions of people and the answers to them: submissions, replies and cancels.
+// The checks compare the store with it.
 type ledger struct {
 	replies, duplicates, refusals, unsure, cancels atomic.Int64
 	submitted                                      atomic.Int64
@@ -32,8 +32,7 @@ type dealing struct {
 	released bool                  // guarded by mu; the run was parked, and then answered
 }
 
-// saying is a reply and its result. Once the result is known, exactly one of accepted and refused
-// is set.
+// saying is a reply and its result. Once the result is known, either accepted or refused is set.
 type saying struct {
 	question  int
 	key, text string

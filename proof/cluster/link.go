@@ -78,7 +78,7 @@ func (l *link) connect(client net.Conn, to string) {
 	l.pass(server, client, hung, mute)
 }
 
-// pass copies the data of one direction, except while the link has one of the faults.
+// pass copies the data of one direction, except during a fault of the link.
 func (l *link) pass(from, to net.Conn, faults ...linkFault) {
 	defer l.drop(from, to)
 	buf := make([]byte, 32<<10)

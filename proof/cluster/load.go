@@ -20,8 +20,8 @@ type load struct {
 	seed   uint64
 	runs   int
 	idle   bool // agents do not work
-	// unfollowed says that nobody follows the events of the runs. If a failover loses the last
-	// events of a run, a follower that has already read them waits for further ones for ever.
+	// unfollowed: the events of the runs have no followers. If a failover loses the last events of a
+	// run, a follower that has already read them would wait without end.
 	unfollowed bool
 	share      func() float64
 

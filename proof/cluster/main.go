@@ -1,29 +1,27 @@
-// Command cluster proves a cluster under faults. It runs several nodes, each a process of its own,
-// on one PostgreSQL, and does to them what happens in a bad week: it kills them, stops them for
-// longer than their lease, closes their connections, and takes the server away, also with kill -9,
-// while runs are submitted, answered, canceled and time out. With -standbys the server is a primary
-// with standbys, and each commit waits for any one of them; the primary is lost, hangs, is cut off,
-// or comes back after a standby was promoted. At the end the program checks everything that is
-// left, and reports the result.
+// Command cluster proves a cluster under faults. It runs several nodes, each a separate process, on
+// one PostgreSQL, with the faults of a bad week: it kills them, stops them for longer than their
+// lease, closes their connections, and takes the server away, also with kill -9, while runs are
+// submitted, answered, canceled and time out. With -standbys the server is a primary with standbys,
+// and each commit waits for any of them; the primary is lost, hangs, is cut off, or comes back
+// after a standby was promoted. At the end the program checks the remaining data, and reports the
+// result.
 //
 //	go run ./proof/cluster -nodes 3 -runs 2000 -chaos
 //	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -kills 200 -restarts 5
 //	go run ./proof/cluster -nodes 3 -runs 2000 -chaos -dsn postgres://user@host/database
 //	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -standbys 2 -failovers 30
 //	go run ./proof/cluster -nodes 3 -runs 20000                        without chaos, to measure the speed
-//	go run ./proof/cluster -nodes 2 -runs 200 -break event             to see that the checks find what is wrong
+//	go run ./proof/cluster -nodes 2 -runs 200 -break event             to see that the checks find faults
 //
-// It proves, run by run, that each run ended, or waits, as it should; that no accepted reply was
-// lost or executed twice; that the log has no gap and breaks no invariant of the contract; that
-// never more slots were in use than there are; that no node that had lost its lease could write
-// (each tries its old writes again); and that the runs of a lost node went on within two lease
-// lengths. The evidence does not come from the store alone: people keep the answers that they got,
-// agents note what they do in files that survive kill -9, and a separate connection monitors the
-// slots.
+// It proves, run by run, that each run ended, or waits, as planned; that no accepted reply was lost
+// or executed twice; that the log has no gap and breaks no invariant of the contract; that the
+// slots in use never exceeded the capacity; that no node with a lost lease could write (each tries
+// its old writes again); and that the runs of a lost node continued within two lease lengths. The
+// evidence does not come only from the store: people record their answers, agents record their
+// actions in files that survive kill -9, and a separate connection monitors the slots.
 //
 // The chaos depends only on the seed, as far as timing allows. The seed is printed, and -seed
-// repeats it. If anything is wrong, the program describes it, prints the run's log, and exits with
-// 1.
+// repeats it. On a failure, the program describes it, prints the run's log, and exits with 1.
 package main
 
 import (

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bring starts a cluster with a server of its own.
+// bring starts a cluster with a separate server.
 func bring(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	o, err := parse(args)
@@ -49,7 +49,7 @@ func left(t *testing.T, a *findings) string {
 	return out.String()
 }
 
-// Each check finds what was spoiled for it.
+// Each check finds the fault injected for it.
 func TestWhatIsSpoiledIsFound(t *testing.T) {
 	c := bring(t, "-nodes", "2", "-runs", "150", "-seed", "1") // it has enough runs of every kind
 	spoiled := make(map[string]string)
@@ -121,8 +121,8 @@ func TestWhatNeverEndsIsNoticed(t *testing.T) {
 		"running, 0 waiting")
 }
 
-// Whatever stands still ends the program, and says where; what moves goes on, however long it
-// takes.
+// Any standstill ends the program, which reports it; a program with progress continues for any
+// time.
 func TestWhatStandsStillIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		still := func() string { return "2 queued" }

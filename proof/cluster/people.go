@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// people answer questions, or leave them open, as the plans say. They learn of questions by hints,
-// and read the inbox for those that they missed.
+// people answer questions, or leave them open, by plan. They learn of questions by hints, and read
+// the inbox for missed ones.
 type people struct {
 	client *lifecycle.Client
 	ledger *ledger
@@ -74,7 +74,7 @@ func (p *people) inbox(ctx context.Context) {
 	}
 }
 
-// answerKnown deals with an open question of the inbox, unless somebody has dealt with it already.
+// answerKnown deals with an open question of the inbox, unless that was done already.
 func (p *people) answerKnown(ctx context.Context, open lifecycle.InboxQuestion) {
 	p.mu.Lock()
 	known := p.seen[open.RunID] >= open.Question.ID
@@ -102,7 +102,7 @@ func (p *people) answerOnce(ctx context.Context, run lifecycle.Run) {
 	}
 }
 
-// deal does what the plan says.
+// deal follows the plan.
 func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
 	q := run.Pending.ID
 	say := func(who string) *saying {

@@ -37,8 +37,7 @@ const (
 	nothing   act = "nothing"
 )
 
-// plan says what a run does, and what people do about it. It depends on the seed and the run's
-// number.
+// plan defines a run's behaviour, and people's. It depends on the seed and the run's number.
 type plan struct {
 	n        int
 	id       string
@@ -66,7 +65,7 @@ const (
 	tenants    = 7
 )
 
-// residentEngine is the name of the engine whose processes go on while runs wait.
+// residentEngine is the name of the engine whose processes survive waits.
 const residentEngine = "resident"
 
 // shortWait is the session timeout of questions whose deadline is waited for: one second, the least
@@ -144,7 +143,7 @@ func (p *plan) cast(r *rand.Rand) {
 		p.spec.SessionTimeout = shortWait
 		sticky, p.job.Questions = true, 1
 	case parked:
-		p.spec.AutoDecide = r.IntN(2) == 0 // without it, the run waits for ever
+		p.spec.AutoDecide = r.IntN(2) == 0 // without it, the run waits without limit
 		p.spec.SessionTimeout = 24 * time.Hour
 		p.job.Questions = 1
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// replicas is a primary with its standbys, each behind a link of its own. Commits wait for any one
-// of the standbys, unless they are asynchronous. It fails over as an operator or a tool would: it
-// fences the old primary, promotes the standby that has received most, makes the others follow it,
-// and replaces the old primary with a new standby.
+// replicas is a primary with its standbys, each behind a separate link. Commits wait for any of the
+// standbys, unless they are asynchronous. It fails over as an operator or a tool would: it fences
+// the old primary, promotes the standby that has received most, makes the others follow it, and
+// replaces the old primary with a new standby.
 type replicas struct {
 	options pglocal.Options
 	seats   []*seat
@@ -81,7 +81,7 @@ func (r *replicas) seat(ctx context.Context, s *pglocal.Server) error {
 	return err
 }
 
-// configureAll configures each server so that, as a primary, its commits wait for any one of the
+// configureAll configures each server so that, as a primary, its commits wait for any of the
 // standbys.
 func (r *replicas) configureAll(ctx context.Context) error {
 	for _, s := range r.seats {
@@ -112,9 +112,9 @@ func (r *replicas) dsn() (string, error) {
 		config.User, config.Password, config.Database), nil
 }
 
-// failover does harm to the primary and replaces it. It returns once the library writes again and
-// every seat has a server. An old primary comes back only after the library has written to the new
-// one: a process that does not know of that cannot tell which of the two it may trust.
+// failover harms the primary and replaces it. It returns once the library writes again and every
+// seat has a server. An old primary comes back only after the library has written to the new one: a
+// process that does not know of that cannot tell the two apart.
 func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience) // it is always completed
 	defer cancel()
@@ -195,9 +195,8 @@ func (r *replicas) lag(ctx context.Context, old *seat, long time.Duration) error
 }
 
 // promote promotes the standby that has received most, and makes the others follow it. Before it
-// compares them, it has them all stop receiving: a standby that received more afterwards, from an
-// old primary that lives on, could not follow the new one, whose commits would wait for it for
-// ever.
+// compares them, it has them all stop receiving: a standby that received more afterwards, from a
+// surviving old primary, could not follow the new one, whose commits would wait for it without end.
 func (r *replicas) promote(ctx context.Context, old *seat) (best *seat, _ error) {
 	var most int64 = -1
 	for _, s := range r.seats {

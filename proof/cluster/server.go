@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// server is the PostgreSQL server that the nodes share: one that the caller names, or one of this
-// program's own, which can be killed.
+// server is the nodes' shared PostgreSQL server: the caller's, or a private one, which can be
+// killed.
 type server struct {
 	dsn, schema string
 	own         *pglocal.Server // nil if the caller named the server, or if there are replicas
@@ -57,8 +57,7 @@ func newServer(ctx context.Context, o options) (*server, error) {
 	return s, nil
 }
 
-// unused refuses a schema that exists already: it would be dropped in the end, with somebody else's
-// data.
+// unused refuses an existing schema: dropping it at the end could destroy other data.
 func (s *server) unused(ctx context.Context) error {
 	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *server) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, dsn)
 }
 
-// exec executes one statement on a connection of its own. SCHEMA in it stands for the schema.
+// exec executes one statement on a separate connection. SCHEMA in it is replaced by the schema.
 func (s *server) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {

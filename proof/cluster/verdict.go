@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// verdict is what the checks found, and the totals.
+// verdict has the findings of the checks, and the totals.
 type verdict struct {
 	Correct    bool        `json:"correct"`
 	Violations []violation `json:"violations"`

@@ -54,8 +54,7 @@ func (z *zombie) Renew(ctx context.Context, id string, now time.Time) ([]store.H
 	return held, err
 }
 
-// noteRenewal notes a renewal that came after the lease was over, or nearly so: the node had to end
-// its turns meanwhile.
+// noteRenewal records a renewal at or near the lease's end: the node had to end its turns.
 func (z *zombie) noteRenewal(node string, asked time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -65,7 +64,7 @@ func (z *zombie) noteRenewal(node string, asked time.Time) {
 	z.renewed[node] = asked
 }
 
-// Commit remembers what is written under a fence.
+// Commit remembers fenced writes.
 func (z *zombie) Commit(ctx context.Context, batch []store.Commit) []error {
 	z.mu.Lock()
 	for _, c := range batch {
@@ -83,7 +82,7 @@ func (z *zombie) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// remember is called with mu held. What is kept is a copy.
+// remember copies the commit. The caller holds mu.
 func (z *zombie) remember(c store.Commit) {
 	fence := *c.Fence
 	c.Run, c.Fence = c.Run.Clone(), &fence
@@ -93,7 +92,7 @@ func (z *zombie) remember(c store.Commit) {
 	z.written[fence.Node] = kept[max(0, len(kept)-remembered):]
 }
 
-// Claim notes what is about to be started, before it is.
+// Claim records the runs to start, before they start.
 func (z *zombie) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	start := req.Start
 	req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
@@ -114,8 +113,8 @@ func (z *zombie) watch(err error, node string) {
 	}
 }
 
-// checkNode finds out why a commit was refused: because its node is not registered any more, or
-// only because the run was canceled or went on.
+// checkNode finds out why a commit was refused: because its node is not registered, or only because
+// the run was canceled or continued.
 func (z *zombie) checkNode(node string) {
 	z.walks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Turn is what a plan's agent does in one round. It depends on the turn alone, so that it is the
-// same in every host.
+// Turn is the behaviour of a plan's agent in one round. It depends only on the turn, so that it is
+// the same in every host.
 type Turn func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
 // agent is an engine of one profile. It writes each turn that it is given to the journal before it
@@ -34,7 +34,7 @@ func (a *agent) Branch(_ context.Context, p engine.BranchPoint, _ engine.Turn) (
 	return p.Session, nil
 }
 
-// checker is an agent that can tell a session that is good from one that is not.
+// checker is an agent that can check the validity of a session.
 type checker struct {
 	*agent
 

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write testdata/points.txt anew")
 // one, must change this file.
 const pointsFile = "testdata/points.txt"
 
-// tally counts what was played.
+// tally counts the plays.
 type tally struct {
 	mu     sync.Mutex
 	lines  []string // guarded by mu
@@ -57,12 +57,12 @@ func (a *tally) check(tb testing.TB, scenario string, which choice) {
 type choice int
 
 const (
-	// exactly those that the play without a fault comes to. They must be those of the file.
+	// exactly: the points of the play without a fault, which must equal the file's.
 	exactly choice = iota
-	// atLeast: as exactly, but there may be others besides those of the file.
+	// atLeast: as exactly, but with additional points allowed.
 	atLeast
-	// listed: those of the file. Each host is a process, and which reads it makes depends partly on
-	// timing. If a host does not reach the point of its fault, the case is played again.
+	// listed: the file's points. Each host is a process, and its reads depend partly on timing. If a
+	// host does not reach the point of its fault, the case is played again.
 	listed
 )
 

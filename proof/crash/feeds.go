@@ -11,7 +11,7 @@ import (
 )
 
 // This file has the feed that hosts of a scenario with Feed read (K8): its calls as points, the
-// reader, and the judge of what the readers of all hosts were given.
+// reader, and the judge of the events given to the readers of all hosts.
 
 // CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) (err error) {
@@ -52,7 +52,7 @@ func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration
 	return l, free, err
 }
 
-// ReadFeed implements store.FeedStore. What a page has depends on the machine's speed, so that all
+// ReadFeed implements store.FeedStore. A page's content depends on the machine's speed, so all
 // reads are one point.
 func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (store.FeedPage,
 	error,
@@ -68,7 +68,7 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	return page, err
 }
 
-// Place is an event of a run: the last one of a commit.
+// Place is the last event of a commit in its run.
 type Place struct {
 	Run string
 	Seq uint64
@@ -95,8 +95,7 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 	return err
 }
 
-// ackedTo is the last event of the scenario's run up to which this host was told that all is
-// acknowledged.
+// ackedTo returns the last event of the scenario's run acknowledged to this host.
 func (s *Store) ackedTo() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,11 +15,11 @@ import (
 	"github.com/interlude-go/interlude/proof/cast"
 )
 
-// Host is a process of a case, or a part of this process that stands for one. It serves, and has
-// people who use it.
+// Host is a process of a case, or its simulation within this process. It serves, and has people who
+// use it.
 type Host struct {
 	Scenario *Scenario
-	// Case distinguishes the runs of one play of the scenario from those of others.
+	// Case distinguishes the runs of one play of the scenario from other plays'.
 	Case    string
 	Store   *Store
 	Journal *Journal
@@ -105,7 +105,7 @@ func (h *Host) furnish() {
 	}
 }
 
-// everybody runs the people, and beside them the reader of the feed if the scenario has one.
+// everybody runs the people and, if the scenario has one, the reader of the feed.
 func (h *Host) everybody(ctx context.Context, lc *lifecycle.Lifecycle) error {
 	if !h.Scenario.Feed {
 		return h.people(ctx, lc)

@@ -7,8 +7,7 @@ import (
 	"github.com/interlude-go/interlude/proof/cast"
 )
 
-// Entry is a line of a Journal: a round that an agent was given, a receipt that a person was
-// given, or a change that a person was told is made.
+// Entry is a line of a Journal: an agent's round, a person's receipt, or an acknowledged change.
 type Entry struct {
 	Run string `json:"run"`
 
@@ -17,11 +16,10 @@ type Entry struct {
 
 	Source uint64 `json:"source,omitempty"` // the version of the source before a run was forked from it
 
-	Hand string `json:"hand,omitempty"` // what a person changed about the first question
+	Hand string `json:"hand,omitempty"` // a person's change of the first question
 	By   string `json:"by,omitempty"`
 
-	// Fed is an event that the reader of a feed was given, and Acked the last one of which it was
-	// told that it is acknowledged.
+	// Fed is an event given to a feed's reader, and Acked the last event acknowledged to it.
 	Fed   uint64 `json:"fed,omitempty"`
 	Acked uint64 `json:"acked,omitempty"`
 
@@ -30,8 +28,8 @@ type Entry struct {
 	Refused string               `json:"refused,omitempty"`
 }
 
-// Journal records what really happened outside of the store. Each entry is in the file before the
-// agent or the person goes on.
+// Journal records the real events outside the store. Each entry is in the file before the agent or
+// the person continues.
 type Journal = cast.Journal[Entry]
 
 // entriesOf returns the entries of a run in order.

@@ -46,7 +46,7 @@ func (v Verdict) Judge(ctx context.Context, s store.Store) error {
 	return errors.Join(append(wrong, err)...)
 }
 
-// life is what is left of a run.
+// life is the final data of a run.
 type life struct {
 	run      store.Run
 	records  []interaction.Record
@@ -70,8 +70,8 @@ func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) err
 		v.hands(ctx, s, p, &l), l.votes(p), v.fed(ctx, s, &l))
 }
 
-// hands checks that each change of a question that somebody was told of is in the events, and that
-// the question was put to others once (K5).
+// hands checks that each acknowledged change of a question is in the events, and that the question
+// was reassigned once (K5).
 func (v Verdict) hands(ctx context.Context, s store.Store, p *Plan, l *life) error {
 	if !p.Hands || l.run.State != fsm.StateSucceeded {
 		return nil

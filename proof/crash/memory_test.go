@@ -27,8 +27,7 @@ type stage struct {
 // longest is the time limit of a host on its clock. The slowest host waits for a lease or two.
 const longest = time.Hour
 
-// host plays one part. A host that its fault ends is abandoned: its store refuses all further
-// calls.
+// host plays one part. After its fault, a host is abandoned: its store refuses all later calls.
 func (s *stage) host(role crash.Role, fault crash.Fault) *crash.Store {
 	s.Helper()
 	ctx, end := context.WithTimeout(context.Background(), longest)
@@ -70,7 +69,7 @@ func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute b
 // host finishes the work.
 func TestMemory(t *testing.T) { everywhere(t, exactly, each, memoryPlay(false)) }
 
-// I9 E5: without hints, polling alone leads to the same end, with a few additional reads.
+// I9 E5: without hints, polling leads to the same end, with a few additional reads.
 func TestMemoryWithoutHints(t *testing.T) { everywhere(t, atLeast, each, memoryPlay(true)) }
 
 func each(int) bool { return true }

@@ -98,7 +98,7 @@ func (p *person) create(ctx context.Context) error {
 // sourceOf is the id of the run that the run with this id is a fork of.
 func sourceOf(p *Plan, id string) string { return strings.TrimSuffix(id, p.Name) + p.Fork.Of }
 
-// isHold reports whether the run is held from the event on, until somebody decides.
+// isHold reports whether the run is held from the event on, until a decision.
 func isHold(e *fcmp.Event) bool {
 	var y fcmp.Yielded
 	return e.Type == fcmp.TypeBlocked || e.Type == fcmp.TypeYielded && e.Decode(&y) == nil && len(y.Choices) > 0
@@ -114,7 +114,7 @@ func (p *person) left(err error) error {
 	return err
 }
 
-// at does what the plan says for the moment.
+// at follows the plan for the moment.
 func (p *person) at(ctx context.Context, m Moment, question int) error {
 	first := question <= 1
 	if p.plan.Renewed == m && p.Role == Second {
@@ -199,9 +199,9 @@ func (p *person) send(ctx context.Context, r interaction.Reply) error {
 	return p.Journal.Add(Entry{Run: p.id, Key: r.Key, Receipt: &receipt})
 }
 
-// passOn has ada claim the first question and give it back, and bob claim it; then the host puts it
-// to bob alone (K5). What was done before, by an earlier host or by a call whose answer was lost,
-// is refused or done once more, which is the same to people.
+// passOn lets ada claim and release the first question, and bob claim it; then the host reassigns
+// it to bob (K5). Steps already done, by an earlier host or by a call whose answer was lost, are
+// refused or repeated, with the same effect for people.
 func (p *person) passOn(ctx context.Context) error {
 	ada, bob := p.lc.As(lifecycle.Actor{ID: "ada"}), p.lc.As(lifecycle.Actor{ID: "bob"})
 	until := p.Clock.Now().Add(time.Hour)
@@ -264,7 +264,7 @@ func (p *person) rescued(ctx context.Context) error {
 	return err
 }
 
-// afterwards reads what is left, as people do, and deletes it if the plan says so.
+// afterwards reads the final data, as people do, and deletes it if planned.
 func (p *person) afterwards(ctx context.Context) error {
 	if err := p.insist(func() error { _, err := p.lc.History(ctx, p.id); return err }); err != nil {
 		return err

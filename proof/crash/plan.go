@@ -12,15 +12,13 @@ type Scenario struct {
 	Name string
 	Doc  string
 	Runs []Plan
-	// Orphans makes a first host begin the work, which ends when each run is in its place. The
-	// points are those of the second host.
+	// Orphans lets a first host begin the work, which ends when each run is in its place. The points
+	// are the second host's.
 	Orphans bool
-	// Upkeep counts the points that are about no run, and Renewals those of renewals that name a
-	// run. In other scenarios these points are not counted, since they depend on the machine's
-	// speed.
+	// Upkeep counts the points without a run, and Renewals the renewals that name a run. In other
+	// scenarios these points are not counted, since they depend on the machine's speed.
 	Upkeep, Renewals bool
-	// Feed has the hosts read a feed of all runs (K8), of which there is one. Nobody else uses the
-	// store.
+	// Feed lets the hosts read a feed of all runs (K8). The store has no other users.
 	Feed bool
 }
 
@@ -44,7 +42,7 @@ const (
 	Claimed Moment = "claimed"
 	Spoke   Moment = "spoke" // the first turn has sent a message
 	Asked   Moment = "asked" // the run has asked its first question
-	Held    Moment = "held"  // somebody must decide about the run
+	Held    Moment = "held"  // the run needs a decision
 	Ended   Moment = "ended"
 )
 
@@ -57,7 +55,7 @@ type Plan struct {
 	Refused bool
 	// Unready: in the second host, the engine does not say its profile before the host leaves.
 	Unready bool
-	// Fork, unless nil, makes the run a fork of another one of the scenario, when that has ended.
+	// Fork, unless nil, makes the run a fork of another run of the scenario, when that has ended.
 	Fork *Fork
 	Turn Turn
 	// Later replaces Turn in the last host, if Turn waits for a host to end. It may be nil.
@@ -67,7 +65,7 @@ type Plan struct {
 	Replies map[int]string   // by interaction
 	Voters  []string         // who approve the first question, one after the other
 	Hands   bool             // the first question goes through the hands of several people
-	Resume  lifecycle.Choice // what an operator decides when the run is held
+	Resume  lifecycle.Choice // an operator's decision when the run is held
 	Cancel  Moment
 	Lose    Moment // when its resident process dies
 	Leave   Moment // when the host is shut down
@@ -75,8 +73,7 @@ type Plan struct {
 	Prune   bool   // the run is deleted after its end
 
 	Ends End // the end without a crash, and with lost answers
-	// Broken are further ends to which a crash may lead, according to the spec and the profile
-	// (section E).
+	// Broken lists other ends to which a crash may lead, by spec and profile (section E).
 	Broken []End
 }
 

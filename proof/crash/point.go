@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Point is one call of a host to its store. Its name says what the call is about, and is the same
-// each time that the scenario is played.
+// Point is one call of a host to its store. Its name describes the call, and is the same in each
+// play of the scenario.
 type Point struct {
 	Name string
 	// Write says that the call changes the store. Only then is there a difference between before
@@ -29,7 +29,7 @@ const (
 	Before Outcome = "before"
 	// After ends the host after the store has executed the call.
 	After Outcome = "after"
-	// Lost lets the host go on with an error instead of the store's answer.
+	// Lost lets the host continue with an error instead of the store's answer.
 	Lost Outcome = "lost"
 )
 

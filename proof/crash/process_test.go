@@ -41,7 +41,7 @@ func program(tb testing.TB) string {
 	return path
 }
 
-// troupe plays cases whose hosts are processes of their own.
+// troupe plays cases with hosts in separate processes.
 type troupe struct {
 	program string
 	store   []string // the flags that name the store
@@ -97,7 +97,7 @@ func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault
 }
 
 // I9 E5 E6 C5 K5: each host is a process that kills itself with kill -9 at its point. Each case has
-// a file of its own.
+// a separate file.
 func TestSQLite(t *testing.T) {
 	host := program(t)
 	everywhere(t, listed, killed(0), func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) ([]crash.Point,

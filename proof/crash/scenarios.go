@@ -150,7 +150,7 @@ func with(s, again lifecycle.Spec) lifecycle.Spec {
 	return s
 }
 
-// waits is a spec whose questions have a wait of their own (K7), which ends after two seconds.
+// waits is a spec whose questions have a wait (K7) of two seconds.
 func waits(w interaction.Wait) lifecycle.Spec {
 	w.End = 2 * time.Second
 	return lifecycle.Spec{Repeatable: true, Ask: &lifecycle.AskPolicy{Wait: &w}}

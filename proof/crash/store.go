@@ -30,7 +30,7 @@ type Store struct {
 	seen    map[string]bool              // guarded by mu; the names of found
 	stored  map[Record]bool              // guarded by mu; the records that this host wrote
 	node    string                       // guarded by mu; the node as which the host last joined
-	places  map[store.FeedPosition]Place // guarded by mu; what a feed's positions are
+	places  map[store.FeedPosition]Place // guarded by mu; the events of a feed's positions
 	acked   uint64                       // guarded by mu; see ackedTo
 	renewed chan struct{}                // closed when a renewal has named a run
 }
@@ -49,7 +49,7 @@ func NewStore(s store.Store, fault Fault, end func()) *Store {
 		renewed: make(chan struct{})}
 }
 
-// timed is a Store for a store with a clock of its own.
+// timed is a Store for a store.Timekeeper.
 type timed struct {
 	*Store
 	store.Timekeeper
@@ -114,7 +114,7 @@ func (s *Store) is(node string) bool {
 }
 
 // alone reports whether the host is the only registered one, so that it has taken over from all
-// before it.
+// earlier ones.
 func (s *Store) alone(ctx context.Context) bool {
 	nodes, err := s.Store.Nodes(ctx)
 	return err == nil && len(nodes) == 1 && s.is(nodes[0].ID)
@@ -154,8 +154,7 @@ func (s *Store) wrote(r *store.Run) {
 	s.stored[Record{nameOf(r.ID), r.Version}] = true
 }
 
-// write makes a call that changes the store. Its error is only that of the fault; do keeps the
-// store's answer.
+// write makes a writing call. Its error is only the fault's; do keeps the store's answer.
 func (s *Store) write(p Point, do func()) error {
 	if s.Gone() {
 		return ErrGone
@@ -181,7 +180,7 @@ func (s *Store) leave(outcome Outcome) error {
 	return nil
 }
 
-// read makes a call that reads. The point's name depends on what was found.
+// read makes a reading call. The point's name depends on the result.
 func read[T any](s *Store, do func() (T, error), name func(T) Point) (T, error) {
 	var none T
 	if s.Gone() {

@@ -121,7 +121,7 @@ func troubled(then Turn) Turn {
 	}
 }
 
-// unpaid is an agent that cannot execute a turn before somebody has paid for it.
+// unpaid is an agent that cannot execute a turn before it is paid.
 func unpaid(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 	return engine.Outcome{}, engine.Hold(engine.CodeEngineFailed, "not paid")
 }

@@ -20,7 +20,7 @@ import (
 // places is the number of nodes at any time.
 const places = 3
 
-// conductor runs the drill, and records what the library acknowledged to people.
+// conductor runs the drill, and records the acknowledgements to people.
 type conductor struct {
 	options
 
@@ -41,7 +41,7 @@ type conductor struct {
 	released bool
 }
 
-// drill replaces three nodes of the first version by those of the second.
+// drill replaces three nodes of the first version by nodes of the second.
 func drill(ctx context.Context, o options, p programs, database, dir string) (_ *verdict, err error) {
 	c := &conductor{options: o, plans: make(map[string]plan), accepted: make(map[string]map[int]string),
 		withdrawn: make(map[string]bool), resumed: make(map[string]int)}
@@ -157,9 +157,9 @@ func (c *conductor) cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// replaceAll replaces the nodes one by one while their agents work. It ends the first and the third
-// with SIGTERM, and the second with SIGKILL. In between it kills as many further nodes as the
-// options say.
+// replaceAll replaces the nodes in turn while their agents work. It ends the first and the third
+// with SIGTERM, and the second with SIGKILL. In between it kills the number of nodes in the
+// options.
 func (c *conductor) replaceAll(ctx context.Context) error {
 	kills := c.kills
 	for turn := range places {
@@ -193,9 +193,9 @@ func (c *conductor) replaceAll(ctx context.Context) error {
 // is the number of nodes that have been replaced so far.
 func (c *conductor) share(replaced int) int { return (replaced + 1) * c.runs / (places + 1) }
 
-// busiest waits until the given number of runs was submitted and agents work on one of the nodes.
-// It returns the place of the node on which the most agents work. If there is no work left, it
-// returns any node.
+// busiest waits until the given number of runs was submitted and agents work on a node. It returns
+// the place of the node with the most working agents. If there is no work left, it returns any
+// node.
 func (c *conductor) busiest(ctx context.Context, submitted int, of func(*node) bool) (place int, err error) {
 	idle := time.Now()
 	for {

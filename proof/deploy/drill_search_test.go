@@ -15,9 +15,9 @@ import (
 )
 
 // J14 J1 J2 J7 J4: a rolling deploy with everyday faults fails no run and loses no answer. Nodes
-// are replaced with SIGTERM and SIGKILL, agents are overloaded, each version refuses the sessions
-// of the other, and the first version lacks an engine. The nodes of the first version have an
-// earlier library. Without any one of the safeguards, the same drill fails.
+// are replaced with SIGTERM and SIGKILL, agents are overloaded, each version refuses the other's
+// sessions, and the first version lacks an engine. The nodes of the first version have an earlier
+// library. Without any of the safeguards, the same drill fails.
 func TestRollingDeployFailsNoRunAndLosesNoAnswer(t *testing.T) {
 	p, err := build(t.Context(), t.TempDir(), earlierOf()[0])
 	if errors.Is(err, checkout.ErrNoHistory) { // for example in an archive of the sources

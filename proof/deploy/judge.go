@@ -18,15 +18,16 @@ import (
 type verdict struct {
 	options
 
-	ends             map[string]int // number of runs by kind and last state
-	replies          int            // acknowledged replies
-	tried            int            // turns that were retried later
-	repeated         int            // turns of lost nodes that were repeated because of their specs
-	asked            int            // turns of lost nodes that an operator decided about
-	refused          int            // refused sessions, in turns and while their runs waited
-	unpaid           int            // turns whose engine reported that the run must be held
-	resumed, alone   int            // held runs that went on: by an operator's decision, and automatically
-	started          int            // started processes
+	ends           map[string]int // number of runs by kind and last state
+	replies        int            // acknowledged replies
+	tried          int            // turns that were retried later
+	repeated       int            // turns of lost nodes that were repeated because of their specs
+	asked          int            // turns of lost nodes that an operator decided about
+	refused        int            // refused sessions, in turns and while their runs waited
+	unpaid         int            // turns whose engine reported that the run must be held
+	resumed, alone int            // held runs that continued: by an operator's decision, and
+	// automatically
+	started          int // started processes
 	killed, stopped  int
 	events           int
 	wrong            []string
@@ -34,7 +35,7 @@ type verdict struct {
 	firstIsOfAnother bool
 }
 
-// judge compares each run with its plan, and with what was acknowledged to people.
+// judge compares each run with its plan, and with the acknowledgements to people.
 func (c *conductor) judge(ctx context.Context) (*verdict, error) {
 	v := &verdict{options: c.options, ends: make(map[string]int), started: c.fleet.started, killed: c.fleet.killed,
 		stopped: c.fleet.stopped, firstIsOfAnother: c.fleet.programs.first != c.fleet.programs.second}
@@ -106,8 +107,8 @@ func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
 	}
 }
 
-// judgeLog checks the run's log with the contract's checker, and compares the decisions in it with
-// those that were acknowledged to operators.
+// judgeLog checks the run's log with the contract's checker, and compares its decisions with the
+// ones acknowledged to operators.
 func (v *verdict) judgeLog(ctx context.Context, c *conductor, id string, checker *audit.Checker) error {
 	before := v.resumed
 	for e, err := range cast.Events(ctx, c.store, id) {

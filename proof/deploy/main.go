@@ -1,20 +1,20 @@
 // Command deploy is a drill of a rolling deploy with everyday faults. Three nodes, each a process,
-// are replaced one after the other by nodes of the next version, with SIGTERM and SIGKILL in turn.
-// Meanwhile runs are submitted, people reply, agents answer 503 in a third of their turns, and each
-// version refuses the sessions of the other. The nodes have the recommended configuration
-// (Config.Forgiving): runs that somebody can repair or must decide about are held, and the drill's
-// operators resume them. Then the drill checks, from what was acknowledged to people, that no run
-// failed because of the deploy, no accepted answer was lost, no operator had to decide without
-// need, and each end is explained.
+// are replaced in turn by nodes of the next version, with SIGTERM and SIGKILL alternately. In the
+// meantime runs are submitted, people reply, agents answer 503 in a third of their turns, and each
+// version refuses the other's sessions. The nodes have the recommended configuration
+// (Config.Forgiving): runs that need a repair or a decision are held, and the drill's operators
+// resume them. Then the drill checks, from the acknowledgements to people, that no run failed
+// because of the deploy, no accepted answer was lost, no operator had to decide without need, and
+// each end is explained.
 //
 //	go run ./proof/deploy -runs 2000                        on a SQLite file
 //	go run ./proof/deploy -runs 2000 -postgres -kills 20    on PostgreSQL; nodes are killed in between, too
 //	go run ./proof/deploy -runs 2000 -earlier               the first version is built with an earlier library
-//	go run ./proof/deploy -without retry                    takes a safeguard away: the judge must find failures
+//	go run ./proof/deploy -without retry                    removes a safeguard: the judge must find failures
 //
-// The safeguards are retry, ask and hold (what Config.Forgiving stands for), repeat
-// (Spec.OnInterrupt of a third of the runs) and grace (Config.Grace is UntilDone; without it, nodes
-// are replaced by SIGTERM alone).
+// The safeguards are retry, ask and hold (as set by Config.Forgiving), repeat (Spec.OnInterrupt of
+// a third of the runs) and grace (Config.Grace is UntilDone; without it, nodes are replaced only by
+// SIGTERM).
 package main
 
 import (

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// J14: beside this release, a node of the earlier one starts and serves; after RefuseEarlier it
-// refuses to start, while those of this one do.
+// J14: next to this release, a node of the earlier one starts and serves; after RefuseEarlier it
+// refuses to start, while new nodes do start.
 func TestEarlierReleasesAreRefused(t *testing.T) {
 	p, err := build(t.Context(), t.TempDir(), earlierOf()[0])
 	if errors.Is(err, checkout.ErrNoHistory) {

@@ -29,8 +29,7 @@ func (c *conductor) operate(ctx context.Context) error {
 	return nil
 }
 
-// decide resumes a run, or ends it if its plan is that nobody pays. It records acknowledged
-// decisions.
+// decide resumes a run, or ends it if its plan is never to pay. It records acknowledged decisions.
 func (c *conductor) decide(ctx context.Context, run *lifecycle.Run) error {
 	p := c.plans[run.ID]
 	if p.unattended && run.Block.Code == lifecycle.CodeSessionResumeFailed {

@@ -14,11 +14,11 @@ import (
 type kind string
 
 const (
-	alone    kind = "alone"    // asks nobody
+	alone    kind = "alone"    // does not ask
 	answered kind = "answered" // each question is answered
 	silent   kind = "silent"   // its question is decided at the deadline
 	parked   kind = "parked"   // waits until the deploy is over, and is answered then
-	canceled kind = "canceled" // somebody cancels it
+	canceled kind = "canceled" // is canceled
 	broken   kind = "broken"   // its agent fails for good
 	unpaid   kind = "unpaid"   // its engine holds it until an operator has paid
 	givenUp  kind = "given up" // its engine holds it, and the operator ends it

@@ -62,9 +62,9 @@ func changed(ctx context.Context, t *trace, times int, seed uint64) (map[notice]
 	return counts, inspecting.Wait()
 }
 
-// inspect does what an operator can do: it opens the file, has SQLite check it, reads all runs and
-// checks their logs. It returns everything that it read, after a comparison with what was in the
-// file before the change.
+// inspect acts like an operator: it opens the file, has SQLite check it, reads all runs and checks
+// their logs. It returns everything that it read, after a comparison with the file before the
+// change.
 func inspect(ctx context.Context, image map[string][]byte, before []byte) (all []byte, _ notice, err error) {
 	dir, err := os.MkdirTemp("", "interlude-disk-")
 	if err != nil {

@@ -175,7 +175,7 @@ func (s *faultSearch) try(ctx context.Context, f fault) (r tried, err error) {
 			return r, fmt.Errorf("it cannot be opened any more: %w", err)
 		}
 	}
-	d.syncFolder("") // by Open, past SQLite, which goes on if its own flush of the folder fails
+	d.syncFolder("") // by Open, bypassing SQLite, which ignores a failed flush of the folder
 	l := newLedger(d.position)
 	w := work{store: st, runs: s.runs, ledger: l, lease: patience, unreadable: true}
 	err = w.do(ctx)

@@ -7,7 +7,7 @@ import (
 
 // fullOutcome is the result of a test with a full volume, or with a database that is locked.
 type fullOutcome struct {
-	Database string  // and what is wrong with it
+	Database string  // and its fault
 	Refused  int     // refused calls, while it was so
 	Crashed  bool    // the server stopped and had to be started again
 	Unclear  []error // refusals that do not say that the store is full or down

@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// database is a database that is out of order for a while, since its volume is full or somebody
-// else has locked it.
+// database is a database that is unavailable for a while, since its volume is full or another
+// process has locked it.
 type database struct {
 	open func(context.Context) (store.Store, error)
 	fail func() error

@@ -33,7 +33,7 @@ type work struct {
 	lease  time.Duration
 	// repeatable says that interrupted turns are executed again.
 	repeatable bool
-	// unreadable says that reads may fail. SQLite reports such a failure as damage of the file.
+	// unreadable: reads may fail. SQLite reports this as damage of the file.
 	unreadable bool
 	// halt, unless 0, is a number of acknowledged commits. When it is reached, people do nothing
 	// until resume is closed.

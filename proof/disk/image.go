@@ -136,7 +136,7 @@ func resize(body []byte, size int64) []byte {
 	return append(body, make([]byte, size-int64(len(body)))...)
 }
 
-// image returns what a loss of power at the position leaves: the content of each file by name.
+// image returns the files after a power failure at the position: content by name.
 func (p *platter) image(l loss) map[string][]byte {
 	files, names := make(map[int][]byte), maps.Clone(p.names)
 	for file, body := range p.files {
@@ -154,7 +154,7 @@ func (p *platter) image(l loss) map[string][]byte {
 	}
 	out := make(map[string][]byte)
 	for name, file := range names {
-		// shared memory, which the first process that opens the database creates anew
+		// shared memory, which the first process that opens the database recreates
 		if !strings.HasSuffix(name, "-shm") {
 			out[name] = files[file]
 		}

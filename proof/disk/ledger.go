@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ledger records, outside of the store, what was acknowledged and at which position of the trace.
+// ledger records, outside the store, the acknowledgements and their positions in the trace.
 type ledger struct {
 	at func() int // returns the current position
 
@@ -113,7 +113,7 @@ func (b *book) until(p int) *book {
 	return out
 }
 
-// over wraps the store, so that the ledger records what the store acknowledges.
+// over wraps the store, so that the ledger records its acknowledgements.
 func (l *ledger) over(s store.Store) store.Store {
 	kept := noted{s, l}
 	w, watches := s.(store.Watcher)
@@ -139,7 +139,7 @@ type watched struct {
 	store.Watcher
 }
 
-// watchedLocal is such a store whose processes share a machine.
+// watchedLocal is a watched store whose processes share a machine.
 type watchedLocal struct {
 	watched
 	store.Local

@@ -52,9 +52,9 @@ func TestNothingIsLostWithThePower(t *testing.T) {
 	}
 }
 
-// J8, J9: each of a host's system calls fails in turn. No run fails because of this, and nothing
-// that was acknowledged is lost, even if the power is lost afterwards. Callers get errors that say
-// what is out of order, and the host goes on when calls succeed again.
+// J8, J9: each of a host's system calls fails in turn. No run fails because of this, and no
+// acknowledged data is lost, even if the power fails afterwards. Callers get errors that name the
+// cause, and the host continues when calls succeed again.
 func TestEveryCallMayFail(t *testing.T) {
 	s := faultSearch{runs: 5, every: 97, seed: 1}
 	found, err := s.run(t.Context())

@@ -21,7 +21,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// trace records a host's work: the system calls for its files, and what the store acknowledged.
+// trace records a host's work: the system calls for its files, and the store's acknowledgements.
 type trace struct {
 	Ops  []op
 	Book book
@@ -84,8 +84,8 @@ func record(ctx context.Context, runs int, level sqlite.Synchronous) (_ *trace, 
 	return &trace{Ops: d.ops, Book: l.book, Runs: runs}, nil
 }
 
-// live executes one host. At the same time it makes checkpoints, so that the WAL is written again
-// from its start. A host alone makes a checkpoint only after each 16 MB.
+// live executes one host. Concurrently it makes checkpoints, so that the WAL restarts. By default a
+// host makes a checkpoint only after each 16 MB.
 func live(ctx context.Context, path string, level sqlite.Synchronous, runs int, l *ledger) (err error) {
 	s, err := sqlite.Open(ctx, path, sqlite.Options{Synchronous: level})
 	if err != nil {
@@ -116,8 +116,7 @@ func live(ctx context.Context, path string, level sqlite.Synchronous, runs int, 
 type search struct {
 	trace  *trace
 	points int
-	// settle says that at each settle-th point a host continues from what is left, until all runs
-	// have ended.
+	// settle: at each settle-th point a host continues with the files, until all runs have ended.
 	settle int
 	seed   uint64
 	deaf   string // the flushes of this file have no effect
@@ -159,8 +158,8 @@ func list(out *strings.Builder, wrong []string) {
 	}
 }
 
-// run opens the files that a loss of power leaves at each point. The points are spread over the
-// trace. The seed determines them, and what is lost.
+// run opens the files after a power failure at each point. The points are spread over the trace.
+// The seed determines them, and the losses.
 func (s *search) run(ctx context.Context) (*outcome, error) {
 	found := s.describe()
 	random := rand.New(rand.NewPCG(s.seed, 2))

@@ -11,7 +11,7 @@ import (
 // errNoVolume says that this process may not mount a volume.
 var errNoVolume = errors.New("disk: a small volume cannot be mounted: that needs root with CAP_SYS_ADMIN")
 
-// volume is a small file system of its own, in memory.
+// volume is a small separate file system, in memory.
 type volume struct{ dir string }
 
 func newVolume(megabytes int) (*volume, error) {

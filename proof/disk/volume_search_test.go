@@ -11,9 +11,8 @@ import (
 )
 
 // J8, J9: the volume under the database is full, with the real file system's errors. The WAL of
-// PostgreSQL is on the volume too, so the server stops. No run fails, nothing that was acknowledged
-// is lost, and the host goes on when there is space again. On SQLite the outage is longer than the
-// lease.
+// PostgreSQL is on the volume too, so the server stops. No run fails, no acknowledged data is lost,
+// and the host continues when there is space again. On SQLite the outage is longer than the lease.
 func TestAFullVolume(t *testing.T) {
 	for name, c := range map[string]struct{ full, lease time.Duration }{
 		onSQLite: {3 * time.Second, time.Second}, onPostgreSQL: {time.Second, patience},
@@ -33,7 +32,7 @@ func TestAFullVolume(t *testing.T) {
 }
 
 // J9: another process holds the lock of a SQLite file for longer than the host's lease. No turn is
-// interrupted, since nobody could take over.
+// interrupted, since no node could take over.
 func TestAFileThatIsLockedForLongerThanTheLease(t *testing.T) {
 	o, err := lockOut(t.Context(), 30, 3*time.Second, time.Second)
 	require.NoError(t, err)

@@ -61,8 +61,8 @@ const (
 	processDies
 )
 
-// actionTexts describe each kind of step for a person. %a stands for the actor, %n for the
-// argument, and %v for the outcome of a turn.
+// actionTexts describe each kind of step for people. %a is the actor, %n the argument, and %v the
+// outcome of a turn.
 var actionTexts = [...]string{
 	submits:              "ada submits the run once more under its id",
 	deadlinePasses:       "the deadline of question %n passes",

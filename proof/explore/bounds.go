@@ -13,9 +13,8 @@ const (
 	MaxAttempts  = 6
 )
 
-// Bounds say how far an exploration goes. They limit what happens to the protocol from outside
-// (agents, people, faults), never what the protocol does about it. So every state within the bounds
-// can still reach an end.
+// Bounds limit an exploration. They limit the environment of the protocol (agents, people, faults),
+// never the protocol itself. So every state within the bounds can still reach an end.
 type Bounds struct {
 	// Nodes execute runs; from 1 to MaxNodes.
 	Nodes int
@@ -72,9 +71,8 @@ type Scenario struct {
 	// Together is how many answers the run needs of two questions that its agent asks at once; 0:
 	// it asks one question a turn.
 	Together int
-	// Then is what happens at the end of the wait that each question has of its own: one of the
-	// contract's words, or empty if questions wait as the policy says. Before the end the wait has
-	// one step.
+	// Then is the action at the end of each question's wait: a word of the contract, or empty if
+	// questions wait by policy. Before the end the wait has one step.
 	Then string
 	// Votes says that each question is an approval that two people decide.
 	Votes bool
@@ -90,8 +88,8 @@ const (
 	thenDefault = "take_default"
 )
 
-// Own reports whether the scenario is about what a single question can have of its own. These
-// scenarios are small, since the others have everything but that.
+// Own reports whether the scenario is about optional features of a single question. These scenarios
+// are small, since the others cover everything else.
 func (s *Scenario) Own() bool { return s.Together > 0 || s.Then != "" || s.Votes || s.Claims }
 
 // asks is how many questions a turn asks.
@@ -140,8 +138,7 @@ func (s Scenario) String() string {
 // Scenarios returns all scenarios that differ in the model: every mode, profile, strictness and
 // repeatability, with and without a declared max_attempt, with no or one automatic decision
 // allowed, resumable runs that have no repeat left, repeatable runs with a budget, and runs whose
-// agent asks two questions at once, or questions with a wait of their own, for two people, or to be
-// claimed.
+// agent asks two questions at once, or questions with a wait, for two people, or to be claimed.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {

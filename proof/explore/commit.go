@@ -35,13 +35,13 @@ type change struct {
 	hold, handBack bool
 	// raise: a person raises the budget, so that it is no longer used up.
 	raise bool
-	// who votes, or changes the open question: 1 + the user. changed is what the user changes about
-	// it.
+	// the voter, or the user who changes the open question: 1 + the user; changed is the kind of
+	// change.
 	who     uint8
 	changed task
 }
 
-// facts returns the facts that follow from the record alone.
+// facts returns the facts derived only from the record.
 func (m *model) facts(r *Run) facts {
 	sc := &m.scenario
 	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) |
@@ -51,7 +51,8 @@ func (m *model) facts(r *Run) facts {
 		repeatsExhausted) | when(r.Held, heldFact) | when(sc.Budget && r.Spent, budgetSpent)
 }
 
-// factsOf returns the facts of a change. No limit applies to a turn that is held or handed back.
+// factsOf returns the facts of a change. No limit applies to a turn that is held or returned
+// unexecuted.
 func (m *model) factsOf(r *Run, w *change) facts {
 	f := m.facts(r)
 	if w.extra&ownWait != 0 {
@@ -124,7 +125,7 @@ func (m *model) holdForBudget(next *Run) int8 {
 	return r.transition
 }
 
-// beside returns the question that is open beside this one; 0 for none.
+// beside returns the other open question, or 0.
 func (r *Run) beside(id uint8) uint8 {
 	if id == r.Sibling {
 		return r.Pending
@@ -132,7 +133,7 @@ func (r *Run) beside(id uint8) uint8 {
 	return r.Sibling
 }
 
-// record settles one of two open questions; the run waits on, held or not.
+// record settles the first or second open question; the run waits on, held or not.
 func (m *model) record(next *Run, w *change) {
 	if m.scenario.Votes {
 		next.Voted |= w.who
@@ -215,8 +216,7 @@ func (m *model) enterState(next, prev *Run, w *change) {
 }
 
 // read returns the record on which the holder of a view decides, and whether the store accepts a
-// commit that is based on it. With the guard switched off, it accepts one that is based on a stale
-// record.
+// commit based on it. With the guard switched off, it accepts a stale record.
 func (m *model) read(s *State, who actor, v view, guard Switch) (*Run, bool) {
 	switch {
 	case v == current:

@@ -111,7 +111,7 @@ var guards = []struct {
 	{explore.RecoverAnswered, held, "PI-17", 5},
 }
 
-// Without any one of the guards there is a counter-example, so each guard is needed.
+// Without any of the guards there is a counter-example, so each guard is needed.
 func TestExploreWithoutAGuardBreaksAPromise(t *testing.T) {
 	sample.Sequential(t)
 	t.Parallel()
@@ -132,7 +132,7 @@ func TestExploreWithoutAGuardBreaksAPromise(t *testing.T) {
 
 // The fence's checks of node and epoch are a second line of defence: the comparison of versions
 // already refuses a worker that has lost its run. Without that comparison, each of the two checks
-// keeps such a worker from writing.
+// still prevents its writes.
 func TestExploreFenceOfNodeAndEpochIsASecondLine(t *testing.T) {
 	t.Parallel()
 	for _, line := range []struct {

@@ -36,7 +36,7 @@ type ruling struct {
 
 func (r ruling) allowed() bool { return r.transition >= 0 }
 
-// slotEffect is what a transition does to the run's slot.
+// slotEffect is a transition's effect on the run's slot.
 type slotEffect uint8
 
 const (
@@ -92,7 +92,7 @@ func (w *interpreter) next(from runState, event eventKind, holds facts) ruling {
 	return r
 }
 
-// evidence are the facts that the outcome of a turn adds to those of the record.
+// evidence are the facts from a turn's outcome, in addition to the record's.
 const evidence = processOK | doneMarker | notDoneSaid | questionAsked | schemaDeclared | outputValid |
 	schemaPermissive | handlePresent
 

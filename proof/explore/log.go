@@ -40,7 +40,7 @@ type emission struct {
 	handBack   bool
 	raised     bool  // a person raised the budget
 	who        uint8 // votes, or changes the question
-	changed    task  // what is changed about it
+	changed    task  // the kind of change
 	claimOver  bool  // the time of the claim is over
 	rejects    bool  // the vote is a rejection
 }
@@ -58,7 +58,7 @@ func (r *Run) visible() visible {
 	return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos, r.Held, r.Raisable}
 }
 
-// submission is used in place of a transition's index, and stands for the submission.
+// submission takes the place of a transition's index for the submission.
 const submission int8 = -2
 
 // judge checks logs with audit.Checker. There are few summaries, so it keeps one log for each of
@@ -262,8 +262,7 @@ func (j *judge) events(log []emission) []fcmp.Event {
 type logWriter struct {
 	*judge
 	now, deadline time.Time
-	// of a question with a wait of its own: when it was asked, and the time of its step until that
-	// is carried out
+	// of a question with a wait: when it was asked, and the time of its step until that is executed
 	asked, step  time.Time
 	claimedUntil time.Time
 	local        uint64

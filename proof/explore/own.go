@@ -6,14 +6,13 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// This file is about what a single question can have of its own (K5, K7): a wait with a step before
-// its end, people who claim it, and an approval that two people decide.
+// This file is about optional features of a single question (K5, K7): a wait with a step before its
+// end, claims, and an approval by two people.
 
 // voter is the bit of a user in Run.Voted, and who a claim names.
 func voter(i int) uint8 { return 1 << i }
 
-// claimedByOther reports whether somebody else has claimed the open question, and still may answer
-// it alone.
+// claimedByOther reports whether another user's claim of the open question lasts.
 func (s *State) claimedByOther(i int) bool {
 	return s.Run.Claim != 0 && s.Run.Claim != voter(i) && !s.ClaimOver
 }
@@ -21,9 +20,9 @@ func (s *State) claimedByOther(i int) bool {
 // asks reports whether the user is asked the open question.
 func (s *State) asks(i int) bool { return s.Run.To == 0 || s.Run.To == voter(i) }
 
-// changes has a user read the run, to change the open question: as lifecycle.Claim, Release,
-// Reassign and Extend do. Ada claims, ben does so, too, and moves the end of waits. Each may put a
-// question that everybody is asked to the other one alone.
+// changes lets a user read the run, to change the open question: like lifecycle.Claim, Release,
+// Reassign and Extend. Ada claims, ben does so, too, and moves the end of waits. Each may reassign
+// a question for everybody to the other one.
 func (w *walk) changes(i int) {
 	r := &w.from.Run
 	if r.State != waiting {
@@ -88,12 +87,12 @@ func (w *walk) endOwnWait(r *Run) *change {
 	return ch
 }
 
-// The events of what a question can have of its own.
+// The events about optional features of a question.
 
 var userNames = map[uint8]string{1: "ada", 2: "ben"}
 
-// askWithWait adds a wait of its own to the event of a question: a step after half of waitTime, and
-// an end after all of it.
+// askWithWait adds a wait to the event of a question: a step after half of waitTime, and an end
+// after all of it.
 func (w *logWriter) askWithWait(asked *fcmp.InputRequired) {
 	w.step = w.now.Add(waitTime / 2)
 	action := "remind"

@@ -1,7 +1,7 @@
 package explore
 
-// person takes the steps of a user: the user reads the run, and then stores a decision that is
-// based on what was read.
+// person takes the steps of a user: the user reads the run, and then stores a decision based on
+// that read.
 func (w *walk) person(i int) {
 	if i == 0 {
 		w.submit()
@@ -141,7 +141,7 @@ func (w *walk) resume(i int) {
 }
 
 // personStores commits the person's decision. After a conflict the person reads the run again,
-// which is a step of its own.
+// which is a separate step.
 func (w *walk) personStores(i int, op Command) {
 	n := w.newStep()
 	a := Action{kind: commits, who: user(i), arg: op.ID}

@@ -1,8 +1,8 @@
 package explore
 
 // probe applies every event in a reached state, with every combination of facts that may hold in
-// addition to those of the record. Each refusal must come from a rule, and the requirements must
-// allow each transition. It returns the promise that is broken, or "".
+// addition to the record's. Each refusal must come from a rule, and the requirements must allow
+// each transition. It returns the broken promise, or "".
 func (m *model) probe(s *State) string {
 	k := probeKey{s.Run.State, m.facts(&s.Run)}
 	if m.probed[k] {

@@ -1,8 +1,7 @@
 package explore
 
-// progress is the graph of the steps that happen without a person and without a fault: those of
-// nodes, deadlines and other runs. If an end can be reached in this graph from every state, no run
-// can be stuck.
+// progress is the graph of the steps that need no person and no fault: steps of nodes, deadlines
+// and other runs. If an end can be reached in this graph from every state, no run can be stuck.
 type progress struct {
 	first []uint32 // for each state, the index in to of its first step
 	to    []uint32 // the state that each step leads to
@@ -29,8 +28,8 @@ func (a Action) isProgress() bool {
 	return a.who != user(0) && a.who != user(1)
 }
 
-// isFinal reports whether the system may stay in the state for ever: the run has ended, it is held
-// until somebody decides (J5), or it waits for a person without a deadline (D1, K7), whether or not
+// isFinal reports whether the system may stay in the state without limit: the run has ended, it is
+// held until a decision (J5), or it waits for a person without a deadline (D1, K7), whether or not
 // the node that parked it is alive (J7).
 func (s *search) isFinal(from *State) bool {
 	r := &from.Run

@@ -2,8 +2,7 @@ package explore
 
 import "fmt"
 
-// changed checks that a commit, whoever makes it, neither changes a run that has ended nor settles
-// a question twice.
+// changed checks that no commit changes an ended run or settles a question twice.
 func (m *model) changed(before, next *Run) string {
 	if m.over(before) {
 		return "PI-16: a run that has ended changes"

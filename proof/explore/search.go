@@ -9,8 +9,7 @@ import (
 
 // Options configure an exploration.
 type Options struct {
-	// Contract is the contract that is explored; it is not changed. nil stands for the contract
-	// that this program was built with.
+	// Contract is the explored contract; it is not changed. nil: the embedded contract.
 	Contract *contract.Lifecycle
 	Bounds   Bounds
 	// Without are the guards that are switched off.
@@ -58,7 +57,7 @@ func All(o Options) (Result, error) {
 	return sum, nil
 }
 
-// Add adds the result of another exploration. It keeps the shorter one of two counter-examples.
+// Add adds the result of another exploration. It keeps the shorter counter-example.
 func (r *Result) Add(o Result) {
 	r.States += o.States
 	r.Transitions += o.Transitions

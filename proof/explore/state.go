@@ -22,8 +22,8 @@ type State struct {
 	Faults uint8
 	// Begun has a bit for each epoch whose turn was started.
 	Begun uint16
-	// Given is 1 + the answer that the last claim gave to its turn. It is 0 before the first claim,
-	// and after a turn that was retried later, held or handed back, because the next turn gets the
+	// Given is 1 + the answer given to the last claim's turn. It is 0 before the first claim, and
+	// after a turn that was retried later, held or returned unexecuted, because the next turn gets the
 	// same answer.
 	Given uint8
 
@@ -41,21 +41,20 @@ type Run struct {
 	Epoch uint8
 	// Attempt and Asked count turns and questions.
 	Attempt, Asked uint8
-	// Yielded is the number of attempts that were retried later, held or handed back.
+	// Yielded is the number of attempts that were retried later, held or returned unexecuted.
 	Yielded uint8
-	// Held: the run does not go on until its hold ends. Raisable: it is held because of its budget.
+	// Held: the run does not continue until its hold ends. Raisable: it is held because of its budget.
 	// Spent: the budget is used up.
 	Held, Raisable, Spent bool
-	// Pending is the number of the open question, Deadline that of the question whose deadline is
-	// stored, and Answer that of the question whose accepted answer is stored until the turn with
-	// it ends; 0 for none.
+	// Pending is the number of the open question, Deadline of the question whose deadline is stored,
+	// and Answer of the question whose accepted answer is stored until the turn with it ends; 0 if
+	// absent.
 	Pending, Deadline, Answer uint8
-	// Sibling is the number of the question that is open beside Pending, and after it; 0 for none.
-	// Replies counts the replies to questions that were asked together, while the run waits on.
+	// Sibling is the number of the second open question, after Pending; 0 if absent. Replies counts
+	// the replies to questions of one turn, while the run waits on.
 	Sibling, Replies uint8
-	// Fired is how many steps of the open question's own wait were carried out. Voted has a bit for
-	// each user who has voted on the open question. Claim is 1 + the user who has claimed it; 0 for
-	// nobody.
+	// Fired counts the executed steps of the open question's wait. Voted has a bit for each user who
+	// has voted on the open question. Claim is 1 + the user who has claimed it; 0 if unclaimed.
 	Fired, Voted, Claim uint8
 	// To has the bit of the user to whom the open question was put; 0: everybody may answer it.
 	To uint8
@@ -81,7 +80,7 @@ const (
 	landed // of a worker: since then only its own commit was stored
 )
 
-// phase says what a node's worker does.
+// phase is the activity of a node's worker.
 type phase uint8
 
 const (
@@ -119,7 +118,7 @@ type Node struct {
 	Upkeep Command
 }
 
-// Sent is a commit on its way to the store. An Epoch of 0 stands for none.
+// Sent is a commit in transit to the store. Epoch 0 means no commit.
 type Sent struct {
 	Epoch   uint8
 	Outcome eventKind
@@ -163,8 +162,8 @@ const (
 	choseEnd    = 2
 )
 
-// actor identifies who acts or holds a view: 0 for nobody, then users, workers, commits on their
-// way, and the upkeep of nodes.
+// actor identifies the actor or the holder of a view: 0 if none, then users, workers, commits in
+// transit, and the upkeep of nodes.
 type actor uint8
 
 func user(i int) actor   { return actor(1 + i) }

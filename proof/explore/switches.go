@@ -44,9 +44,9 @@ const (
 
 	ReplyPending    // a reply must name the pending question
 	ReplyKey        // a reply first looks for a question that was settled with its key
-	ReplyClaim      // nobody else answers or claims a question that is claimed
-	ReplyVoted      // nobody votes twice
-	ReplyAsked      // nobody answers or claims a question that was put to others
+	ReplyClaim      // no other user answers or claims a claimed question
+	ReplyVoted      // no user votes twice
+	ReplyAsked      // no user outside the new audience answers or claims a reassigned question
 	DeadlinePassed  // only deadlines that have passed fire
 	LeaseEnded      // only leases that ran out, and leases of dead nodes, expire
 	RecoverOrphans  // only orphans are recovered

@@ -86,8 +86,8 @@ func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	return ""
 }
 
-// turn explores the steps that a node can take with the run now: those of its worker, or, if the
-// node owns the running run and has no worker for it, the start of a worker.
+// turn explores the steps that a node can take with the run now: its worker's, or, if the node owns
+// the running run and has no worker for it, the start of a worker.
 func (w *walk) turn(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run

@@ -18,7 +18,7 @@ func (w *walk) upkeep(i int) {
 	recoverable, parked := w.recoverable(s, i), r.State == waiting && !r.Slot
 	switch {
 	case recoverable && parked && r.Held: // it already waits for a person's decision
-	case recoverable && parked: // it goes on waiting, unless the engine refuses its session
+	case recoverable && parked: // it continues to wait, unless the engine refuses its session
 		w.planUpkeep(i, Action{kind: readsRefusedOrphan, who: who}, Command{Task: recoverOrphan, ID: 1})
 	case recoverable:
 		w.planUpkeep(i, Action{kind: readsOrphan, who: who}, Command{Task: recoverOrphan})

@@ -112,12 +112,12 @@ const (
 	byAda                    // by a reply with a key
 	byBen                    // by a reply without a key
 	byBoth                   // by the votes of both
-	rejectedByAda            // by a vote of ada's, or of ben's after one of hers
-	rejectedByBen            // by a vote of ben's alone
+	rejectedByAda            // by a vote of ada's, or of ben's after ada's
+	rejectedByBen            // only by a vote of ben's
 	byDeadline               // automatically
 	byDefault                // by the default answer
 	abandoned                // the run ended
-	superseded               // the run went on without an answer
+	superseded               // the run continued without an answer
 )
 
 var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided by both",

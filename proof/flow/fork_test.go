@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// J6 M1: on each store a fork of a function's run has the journal as it was at the question, also
-// when its source has gone on, and is pruned.
+// J6 M1: on each store a fork of a function's run has the journal as of the question, also after
+// its source has continued, and is pruned.
 func TestJ6ForksHaveTheJournal(t *testing.T) {
 	for name, newStore := range map[string]func(t *testing.T) store.Store{
 		"memory": func(*testing.T) store.Store { return memory.New() },

@@ -39,7 +39,7 @@ type host struct {
 	Transaction int64  // the number of that transaction
 }
 
-// serve is what the process of a host does.
+// serve is the main function of a host's process.
 func (h host) serve(ctx context.Context) error {
 	s, err := cast.OpenStore(ctx, h.Store)
 	if err != nil {
@@ -155,7 +155,7 @@ func opened(ctx context.Context, t *testing.T, name string) (store.Store, *lifec
 	return s, client
 }
 
-// start starts a host in a process of its own.
+// start starts a host in a separate process.
 func (d *drill) start(h host) *cast.Host {
 	d.Helper()
 	started, err := cast.StartHost(d.ctx, h, cast.HostOptions{})
@@ -206,9 +206,9 @@ func (d *drill) noted() []string {
 	return all
 }
 
-// check reads the ledger. It has each step of each run, in their order. A step may stand there
-// twice in a row, if it was executed again, but not after a later step of its run: that one began
-// only when the result of the step was stored.
+// check reads the ledger. It has each step of each run, in order. A step may occur twice in a row,
+// if it was executed again, but not after a later step of its run: the later step began only when
+// the result of the first was stored.
 func (d *drill) check(runs []string) {
 	d.Helper()
 	steps := []string{"1/charge"}

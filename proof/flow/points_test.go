@@ -183,7 +183,7 @@ func (h host) gated(s store.Store) store.Store {
 }
 
 // M1 J9: the order agent (charge, ask, ship in a loop, sleep, mail) is killed right before and
-// right after each of its commits. What was kept is never executed again, and what was not is,
+// right after each of its commits. Stored steps are never executed again, and unstored ones are,
 // exactly once.
 func TestM1OrdersAreKilledAtEachPointOnSQLite(t *testing.T) {
 	killAtPoints(t, func(t *testing.T) string { return filepath.Join(t.TempDir(), "runs.db") })
@@ -221,7 +221,7 @@ func killAtPoints(t *testing.T, newStore func(t *testing.T) string) {
 	}
 }
 
-// killGroup takes some orders from their beginning to their end, and checks what they have done.
+// killGroup takes some orders from their beginning to their end, and checks their effects.
 func killGroup(t *testing.T, name string, orders int, chosen []string) {
 	t.Helper()
 	d := newDrill(t, name, 5*time.Minute)

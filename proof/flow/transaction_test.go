@@ -30,7 +30,7 @@ import (
 // moments are the points of a transaction at which a host is killed.
 var moments = []string{"begun", "booked", "recorded", "committed"}
 
-// self kills the test's own process when one of its transactions comes to a moment.
+// self kills the test's own process when one of its transactions reaches a moment.
 type self struct {
 	at            string
 	number        int64 // of the transaction
@@ -62,12 +62,12 @@ func killing[Tx any](s *self, in flow.Transaction[Tx]) flow.Transaction[Tx] {
 	}
 }
 
-// steps are what a book has on each side of its question.
+// steps is the number of a book's steps on each side of its question.
 const steps = 3
 
-// books is a function each of whose steps inserts a row into the host's own table. Each try draws a
-// new random word, which stands in the row and is the result of the step. The table has no unique
-// key: if a step had its effect twice, there would be two rows.
+// books is a function each of whose steps inserts a row into the host's table. Each attempt draws a
+// new random word, which is in the row and is the result of the step. The table has no unique key:
+// if a step had its effect twice, there would be two rows.
 func books[Tx any](s *self, in flow.Transaction[Tx],
 	insert func(ctx context.Context, tx Tx, key, word string) error,
 ) engine.Engine {
@@ -165,8 +165,8 @@ func TestM1StepsInTheHostsTransactionHappenOnceOnPostgreSQL(t *testing.T) {
 	})
 }
 
-// killBooks kills one host after the other, each at a moment of one of its first transactions. Then
-// it compares the rows with the results of the runs.
+// killBooks kills one host after the other, each at a moment of an early transaction. Then it
+// compares the rows with the results of the runs.
 func killBooks(t *testing.T, name string, rows func() (keys, words []string)) {
 	t.Helper()
 	d := newDrill(t, name, time.Duration(60+5**kills)*time.Second)

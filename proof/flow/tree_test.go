@@ -96,10 +96,10 @@ func encoded(b branch) json.RawMessage {
 	return body
 }
 
-// killNodes submits a tree and kills its hosts in turn, each time starting another one in place of
-// the one killed. Then it checks the tree. It answers only some questions before each kill, so that
-// the tree cannot end before the last one. Each kill waits until the tree has got further, or for
-// some seconds: all that is left may wait for answers.
+// killNodes submits a tree and kills its hosts in turn, each time starting a replacement. Then it
+// checks the tree. It answers only some questions before each kill, so that the tree cannot end
+// before the last one. Each kill waits for progress of the tree, or for some seconds: all remaining
+// runs may wait for answers.
 func killNodes(t *testing.T, name string) {
 	t.Helper()
 	d := newDrill(t, name, time.Duration(120+5**kills)*time.Second)
@@ -188,7 +188,7 @@ func (d *drill) checkTree(of branch) {
 type treeCheck struct {
 	*drill
 
-	effects map[string]int // how often each line stands in the ledger: the run, a slash, the step
+	effects map[string]int // how often each line occurs in the ledger: the run, a slash, the step
 	log     bytes.Buffer   // the events of the runs so far
 	runs    int            // how many these are
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// L1, L3, L4: three nodes stand behind a balancer of connections, and are killed. Each follower of
-// a run goes on from its cursor and sees each event once, in order; the stream of the inbox shows
-// each question; each is settled once; and each notice that a run asks arrives with its id.
+// L1, L3, L4: three nodes run behind a balancer of connections, and are killed. Each follower of a
+// run continues from its cursor and sees each event once, in order; the stream of the inbox shows
+// each question; each is settled once; and each run's notice about a question arrives with its id.
 func TestL3FollowersGoOnBehindABalancerThoughNodesAreKilled(t *testing.T) {
 	t.Parallel() // it waits for the leases of killed nodes most of the time
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(60+2*(*balancedKills)+*balanced)*time.Second)

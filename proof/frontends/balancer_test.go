@@ -94,7 +94,7 @@ func pass(ctx context.Context, conn net.Conn, f *fleet, turn int) {
 	}
 }
 
-// crowd are those who follow and answer through the balancer.
+// crowd are the people who follow and answer through the balancer.
 type crowd struct {
 	*world
 
@@ -142,8 +142,8 @@ func (c *crowd) live(ctx context.Context, id string) error {
 	return err
 }
 
-// answer has two people answer the question once the stream of the inbox has shown it; one of them
-// wins, and the other one is told so.
+// answer lets two people answer the question once the stream of the inbox has shown it; one of them
+// wins, and the other one learns that.
 func (c *crowd) answer(ctx context.Context, id string) error {
 	var records []lifecycle.Record
 	for !c.isShown(id) || len(records) == 0 {
@@ -195,7 +195,7 @@ func (c *crowd) follow(ctx context.Context, id string) (uint64, error) {
 	return last, ctx.Err()
 }
 
-// watchInbox follows the stream of the inbox, and lists the inbox when it is told to.
+// watchInbox follows the stream of the inbox, and lists the inbox on request.
 func (c *crowd) watchInbox(ctx context.Context) {
 	header := http.Header{"Authorization": {"Bearer ada"}}
 	for ctx.Err() == nil {
@@ -277,7 +277,7 @@ func (c *crowd) stream(ctx context.Context, path string, header http.Header, eac
 	var m message
 	for lines := bufio.NewReader(res.Body); ; {
 		line, err := lines.ReadString('\n')
-		if err != nil { // a message without its end is none
+		if err != nil { // a message without its end does not count
 			return false, nil //nolint:nilerr // an EventSource connects again
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
@@ -299,7 +299,7 @@ func (c *crowd) stream(ctx context.Context, path string, header http.Header, eac
 	}
 }
 
-// hookName and hookSecret are those of the endpoint for webhooks.
+// hookName and hookSecret are the webhook endpoint's.
 const (
 	hookName   = "desk"
 	hookSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="

@@ -24,7 +24,7 @@ type around func(h http.Handler, c *lifecycle.Client) http.Handler
 
 func isReply(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/reply") }
 
-// replacing changes what is answered.
+// replacing changes the responses.
 func replacing(change func(r *http.Request, a *answer)) around {
 	return func(h http.Handler, _ *lifecycle.Client) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -80,7 +80,7 @@ func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 	return outcome{unknown: true}
 }
 
-// call is one call of the program: what it says of an error, and its status.
+// call executes the program once, and returns its error text and status.
 func (c *commandLine) call(ctx context.Context, kill bool, args ...string) (said string, status int) {
 	if kill {
 		var end context.CancelFunc
@@ -105,7 +105,7 @@ func (c *commandLine) call(ctx context.Context, kill bool, args ...string) (said
 
 var tooLate = regexp.MustCompile(`too late: question 1 of \S+ was settled by ([a-z ]+?)(?: of (\S+))?(?: via \S+)?, `)
 
-// tooLate reads what the program tells a loser.
+// tooLate reads the program's message to a loser.
 func (*commandLine) tooLate(said string) outcome {
 	told := tooLate.FindStringSubmatch(said)
 	if told == nil {

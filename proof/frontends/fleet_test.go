@@ -80,7 +80,7 @@ func (f *fleet) killOne() {
 	f.start()
 }
 
-// address is that of some node; empty while none serves.
+// address returns a serving node's address, or empty.
 func (f *fleet) address() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *fleet) address() string {
 	return f.living[rand.N(len(f.living))].address
 }
 
-// addresses are those of all nodes.
+// addresses returns all nodes' addresses.
 func (f *fleet) addresses() (all []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,21 +11,21 @@ import (
 
 // The kinds of calls about one question.
 const (
-	callReply    = "reply"    // by one of those who are asked
+	callReply    = "reply"    // by a person in the audience
 	callDeadline = "deadline" // the end of the question's wait, which the nodes carry out
 	callCancel   = "cancel"
 	callRead     = "read"
-	callEnd      = "end" // what is there when the run has ended
+	callEnd      = "end" // the final state of the run
 )
 
-// call is one call about a question. Its name is what the question's history says of its winner.
+// call is one call about a question. Its name identifies its winner in the question's history.
 type call struct{ kind, name string }
 
 // outcome is what its caller learned.
 type outcome struct {
 	unknown bool
 	done    bool   // a reply was accepted, a run canceled; at its end: whether it was
-	winner  string // who has won: what a loser was told, or a reader was shown; empty: the question is open
+	winner  string // the winner, as reported to a loser or a reader; empty: the question is open
 }
 
 // question is one question: who has won it, and whether its run was canceled before or after.
@@ -34,7 +34,7 @@ type question struct {
 	canceled bool
 }
 
-// abandoned is what the history says of a question whose run was canceled before anybody answered.
+// abandoned is the history's entry for a question whose run was canceled before an answer.
 const abandoned = "abandoned"
 
 // model has one winner for a question.
@@ -61,7 +61,7 @@ func (q question) step(in call, out outcome) (bool, any) {
 		next.winner = in.name
 	}
 	switch {
-	case out.unknown: // it may have happened; if not, it stands at the end, where somebody else has won
+	case out.unknown: // it may have happened; if not, it comes last, after another winner
 		return true, next
 	case out.done:
 		return open, next

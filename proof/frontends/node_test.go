@@ -41,7 +41,7 @@ type node struct {
 	Hooks string // where webhooks go, of a host on PostgreSQL; empty: nowhere
 }
 
-// serve is what the process of a node does. It writes its address to its standard output.
+// serve is the main function of a node's process. It writes its address to its standard output.
 func (n *node) serve(ctx context.Context) error {
 	s, err := cast.OpenStore(ctx, n.Store)
 	if err != nil {
@@ -110,7 +110,7 @@ func newLifecycle(s store.Store) (*lifecycle.Lifecycle, error) {
 		Logger: slog.New(slog.DiscardHandler)})
 }
 
-// authorize lets nobody cancel but erin, who may do nothing else.
+// authorize lets only erin cancel, and nothing else.
 func authorize(_ context.Context, a lifecycle.Access) error {
 	if !a.Actor.IsZero() && (a.Actor.ID == "erin") != (a.Action == lifecycle.ActionCancel) {
 		return fmt.Errorf("%s may not %s", a.Actor.ID, a.Action)

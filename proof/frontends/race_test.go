@@ -53,8 +53,8 @@ func stores(t *testing.T, prove func(t *testing.T, store string)) {
 	}
 }
 
-// L1: people race for one question through each front end, with its deadline and with whoever cancels
-// its run, while nodes are killed and answers are lost: one wins, and each loser is told who.
+// L1: people race for one question through each front end, with its deadline and a cancel of its
+// run, while nodes are killed and answers are lost: one wins, and each loser learns who.
 func TestL1OneWinnerThroughWhateverFrontEnd(t *testing.T) {
 	stores(t, func(t *testing.T, store string) {
 		t.Helper()
@@ -93,14 +93,14 @@ func TestL1OneWinnerThroughWhateverFrontEnd(t *testing.T) {
 	})
 }
 
-// world has the people, who reach the nodes over HTTP, and one of whom has a Go client.
+// world has the people, who reach the nodes over HTTP, one with a Go client.
 type world struct {
 	client  *lifecycle.Client
 	links   *link.Links
 	address func() string // of some node; empty while none serves
 	sent    func(n int64) // is called after each POST, with their number
 	http    *http.Client
-	command *commandLine // nil: nobody has it
+	command *commandLine // nil: not used
 	endless bool         // no question has an end
 
 	requests atomic.Int64
@@ -148,7 +148,7 @@ type asked struct {
 	lifecycle.Question
 }
 
-// raceFor submits a run, lets everybody race for its question, and judges what they learned.
+// raceFor submits a run, lets everybody race for its question, and judges their answers.
 func (w *world) raceFor(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -215,7 +215,7 @@ func (w *world) ask(ctx context.Context, id string) (asked, error) {
 	return asked{id, records[0].Question}, nil
 }
 
-// judge waits for the end of the run, and adds what is there then.
+// judge waits for the end of the run, and adds the final state.
 func (w *world) judge(ctx context.Context, id string, h *history) error {
 	run, err := w.client.Wait(ctx, id)
 	if err != nil {
@@ -245,7 +245,7 @@ func (w *world) judge(ctx context.Context, id string, h *history) error {
 	return nil
 }
 
-// winnerOf is what a record says of who has won.
+// winnerOf returns the winner from a record.
 func winnerOf(r *lifecycle.Record) string { return winner(string(r.Resolution), r.Actor) }
 
 func winner(resolution, actor string) string { return strings.TrimSpace(resolution + " " + actor) }
@@ -257,7 +257,7 @@ type frontEnd struct {
 	lead time.Duration // how long it takes until the request is made
 }
 
-// frontEnds are those of the nth race.
+// frontEnds returns the front ends of the nth race.
 func (w *world) frontEnds(n int) []frontEnd {
 	reply := func(person string) call { return call{callReply, winner(string(lifecycle.UserReply), person)} }
 	all := []frontEnd{
@@ -270,11 +270,11 @@ func (w *world) frontEnds(n int) []frontEnd {
 	return all
 }
 
-// patience is for how long somebody makes the same request again whose answer was lost.
+// patience limits how long a request is repeated after its answer was lost.
 const patience = time.Minute
 
-// request makes a request until somebody answers it; lost is whether an answer was lost before.
-// Answered is nil if nobody ever did.
+// request repeats a request until it is answered; lost reports whether an answer was lost before.
+// Answered is nil if it never was.
 func (w *world) request(ctx context.Context, method, path string, header http.Header, body string) (answered *answer,
 	lost bool,
 ) {
@@ -322,7 +322,7 @@ func (w *world) send(ctx context.Context, method, address string, header http.He
 }
 
 func (a *answer) problem() (p web.Problem) {
-	_ = json.Unmarshal(a.body, &p) // what is no problem has no code
+	_ = json.Unmarshal(a.body, &p) // other bodies have no code
 	return p
 }
 
@@ -356,7 +356,7 @@ func (w *world) overAPI(ctx context.Context, q asked) outcome {
 	return w.reply(ctx, q, http.Header{"Authorization": {"Bearer ada"}}, `{"text":"ada was"}`)
 }
 
-// onPage sends what the page sends: a session, the origin, and the digest of what was shown.
+// onPage sends what a page sends: a session, the origin, and the digest of the shown question.
 func (w *world) onPage(ctx context.Context, q asked) outcome {
 	return w.reply(ctx, q, http.Header{"Cookie": {"session=bob"}, "Sec-Fetch-Site": {"same-origin"}},
 		`{"text":"bob was","seen":"`+q.Digest()+`"}`)
@@ -391,7 +391,7 @@ func (w *world) byLink(ctx context.Context, q asked) outcome {
 	return outcome{winner: winner(string(resolution), string(said[2]))}
 }
 
-// fromGo is a Go program with a client of its own.
+// fromGo is a Go program with a separate client.
 func (w *world) fromGo(ctx context.Context, q asked) outcome {
 	cast.Pause(ctx, rand.N(4*time.Millisecond)) // the others are on their way for as long
 	c := w.client.As(lifecycle.Actor{ID: "dora"})

@@ -1,3 +1,3 @@
-// Package guide follows docs/guide.md to the letter: it makes the files that the page shows, builds
-// them as a module of their own, and executes the page's commands. It has only tests.
+// Package guide follows docs/guide.md to the letter: it creates the files that the page shows,
+// builds them as a separate module, and executes the page's commands. It has only tests.
 package guide

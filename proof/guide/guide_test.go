@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// The guide works to the letter: its files are made, its programs are built and started, and its
-// commands are executed; they print what the page says. At the end, the same program works on
+// The guide works to the letter: its files are created, its programs are built and started, and its
+// commands are executed; they print the page's output. At the end, the same program works on
 // PostgreSQL, as two nodes, and the page's form can be sent twice.
 func TestTheGuideWorks(t *testing.T) {
 	d := newDesk(t)
@@ -52,7 +52,7 @@ func TestTheGuideWorks(t *testing.T) {
 	d.stop()
 }
 
-// shell does what a line of the shell does, unless newDesk has done it already.
+// shell executes a line of the shell, unless newDesk has done it already.
 func (d *desk) shell(line string) {
 	d.tb.Helper()
 	switch {
@@ -71,8 +71,8 @@ func (d *desk) shell(line string) {
 // words matches the words of a command line, some of which are quoted.
 var words = regexp.MustCompile(`'([^']*)'|(\S+)`)
 
-// terminal executes a command until it prints what it should: a person types more slowly than the
-// program works. Each command may be sent twice.
+// terminal executes a command until it prints the expected output: a person types more slowly than
+// the program works. Each command may be sent twice.
 func (d *desk) terminal(e exchange) {
 	d.tb.Helper()
 	if strings.HasPrefix(e.command, "sleep ") {

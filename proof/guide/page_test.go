@@ -67,8 +67,8 @@ type exchange struct {
 	prints  *regexp.Regexp
 }
 
-// exchanges returns the commands of a block that shows a terminal. In their output, … stands for
-// anything in a line, and a line of … for any lines.
+// exchanges returns the commands of a block that shows a terminal. In their output, … matches
+// anything in a line, and a line of … any lines.
 func (b block) exchanges() (all []exchange) {
 	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
 		command, output, _ := strings.Cut(part, "\n")

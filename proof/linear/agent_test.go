@@ -39,8 +39,8 @@ func (f *findings) of(run string, n int) *linear.Evidence {
 	return nil
 }
 
-// agent ends its turns with every kind of evidence. What it does in an attempt of a run is decided
-// by the seed.
+// agent ends its turns with every kind of evidence. The seed decides its behaviour in each attempt
+// of a run.
 type agent struct {
 	enginetest.FakeAgent
 
@@ -109,8 +109,8 @@ func drawAudience(rng *rand.Rand) *interaction.Audience {
 		Groups: []string{"crew"}}, {Groups: []string{"crew"}}, {Everybody: true, Except: []string{"ada"}}}[rng.IntN(6)]
 }
 
-// drawQuestion is a question for a text, or an approval that one person or several decide. Every
-// other question has a wait of its own.
+// drawQuestion is a question for a text, or an approval by one person or several. Every other
+// question has a wait.
 func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Question {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: prompt, To: drawAudience(rng)}
 	if rng.IntN(2) == 0 {
@@ -138,7 +138,7 @@ func (a *agent) Branch(_ context.Context, p engine.BranchPoint, t engine.Turn) (
 	return s, nil
 }
 
-// drawWait gives every other question a wait of its own.
+// drawWait gives every other question a wait.
 func drawWait(rng *rand.Rand) *interaction.Wait {
 	if rng.IntN(2) == 0 {
 		return nil
@@ -166,7 +166,7 @@ func drawWait(rng *rand.Rand) *interaction.Wait {
 var answerSchema = json.RawMessage(
 	`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
 
-// end returns an outcome with one of the kinds of evidence, and sets the facts that it shows.
+// end returns an outcome with a random kind of evidence, and sets the facts that it shows.
 func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here I am."}
 	approving := approves(a.seed, t.RunID)

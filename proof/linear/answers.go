@@ -52,7 +52,7 @@ func SettledAs(resolution, state string) string {
 func Ended(state string) string { return "ended: " + state }
 
 // against is the model's answer to a call that the contract forbids. No store gives this answer, so
-// that a history in which a store accepted such a call is refused.
+// that a history in which a store accepted the call is rejected.
 func against(format string, args ...any) Output {
 	return Output{Err: "against the contract: " + fmt.Sprintf(format, args...)}
 }
@@ -97,8 +97,8 @@ func Answer(err error) Output {
 	return Output{Unknown: true}
 }
 
-// refusedTo returns the class of an error that refuses the call to this person; empty if it is
-// none.
+// refusedTo returns the class of an error that refuses the call to this person; empty for other
+// errors.
 func refusedTo(err error) string {
 	var notAsked *interaction.NotAskedError
 	var claimed *interaction.ClaimedError

@@ -89,7 +89,7 @@ func (b *broken) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	return page, err
 }
 
-// Confirm implements store.Store: what is read here is broken in the same way.
+// Confirm implements store.Store: its reads are broken in the same way.
 func (b *broken) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	return b.Store.Confirm(ctx, func(r store.Reader) error {
 		if b.history != nil {
@@ -455,7 +455,7 @@ var brokenStores = map[string]func() *broken{
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			decides := linear.EventOf(&c) == "run.unblocked"
 			for i := 0; decides && i < 2000; i++ {
-				runtime.Gosched() // others decide meanwhile
+				runtime.Gosched() // let others decide
 			}
 			err := one(ctx, s, c)
 			if decides && errors.Is(err, store.ErrConflict) {
@@ -547,8 +547,8 @@ var brokenStores = map[string]func() *broken{
 	},
 }
 
-// withoutHistory returns the stored form of a fork's specification without the history that the
-// fork has inherited, and that of any other run as it is.
+// withoutHistory returns the stored form of a fork's specification without the inherited history,
+// and other runs' unchanged.
 func withoutHistory(body []byte) []byte {
 	var parts []json.RawMessage
 	var origin map[string]json.RawMessage
@@ -556,13 +556,13 @@ func withoutHistory(body []byte) []byte {
 		return body
 	}
 	delete(origin, "history")
-	parts[0], _ = json.Marshal(origin) // of what was decoded
+	parts[0], _ = json.Marshal(origin) // decoded before
 	changed, _ := json.Marshal(parts)  // likewise
 	return changed
 }
 
-// askingEverybody returns the stored form of a fork's specification with the questions that it asks
-// again for everybody, and that of any other run as it is.
+// askingEverybody returns the stored form of a fork's specification with its repeated questions for
+// everybody, and other runs' unchanged.
 func askingEverybody(body []byte) []byte {
 	var parts []json.RawMessage
 	var origin map[string]json.RawMessage
@@ -574,7 +574,7 @@ func askingEverybody(body []byte) []byte {
 	for _, q := range asks {
 		delete(q, "to")
 	}
-	origin["asks"], _ = json.Marshal(asks) // of what was decoded
+	origin["asks"], _ = json.Marshal(asks) // decoded before
 	parts[0], _ = json.Marshal(origin)     // likewise
 	changed, _ := json.Marshal(parts)      // likewise
 	return changed
@@ -590,7 +590,7 @@ func putToOthers(now, then *store.Run) bool {
 	return false
 }
 
-// lostUsageCounted makes stores that share what they count.
+// lostUsageCounted makes stores with a shared count.
 func lostUsageCounted() func() *broken {
 	lost := new(sync.Map)
 	return func() *broken {

@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// These commits are for histories of a store alone. They contain only what a store requires.
+// These commits are for histories of a store without the library. They contain only what a store
+// requires.
 
 func created(id, pool, key string, priority int, now time.Time) store.Commit {
 	return withEvents(store.Commit{Run: store.Run{

@@ -13,19 +13,19 @@ import (
 )
 
 // This file is the part of the model that is about forks (J6, N11). A fork concerns two runs: it is
-// in the history of its source, which it reads and never changes, and in that of the new run, which
-// it makes once for each id. Each is judged by itself.
+// in the history of its source, which it reads and never changes, and in the new run's history,
+// which it creates once per id. Each is judged separately.
 
 // Forking is how a fork is asked for.
 type Forking struct {
 	ID       string // of the new run
-	Question int    // of the source, with which the fork goes on; 0 for the end
-	Reply    string // in place of the stored answer, if it is not empty; nobody replies so to the source
+	Question int    // of the source, from which the fork continues; 0 for the end
+	Reply    string // replaces the stored answer, if not empty; never used to reply to the source
 	Actor    string // the author of the fork
-	Terms    Terms  // of the new run: those of its source
-	// Inherited is the history with which the new run goes on, as TextOfRecords describes it, and
-	// Begins what its first turn does, as TextOfBeginning describes it. Callers read both from the
-	// new run; they are the same for all of their tries. Learned says that a caller has read them.
+	Terms    Terms  // of the new run: the same as the source's
+	// Inherited is the new run's inherited history, in the form of TextOfRecords, and Begins its first
+	// turn, in the form of TextOfBeginning. Callers read both from the new run; they are the same for
+	// all of their attempts. Learned: a caller has read them.
 	Inherited, Begins string
 	Learned           bool
 }
@@ -55,15 +55,15 @@ func (s settled) inherited() settled {
 	return s
 }
 
-// The beginnings of forks. A fork that begins anew with the prompt has none of them.
+// The beginnings of forks, except of a fork that starts over with the prompt.
 const (
 	withMessage = "message "
 	withAnswers = "answers " // and how many
 	withAsks    = "asks "    // and the questions with their rule
 )
 
-// TextOfBeginning describes what the first turn of a fork does, from the stored form of its
-// specification: a list of what it inherits and the specification.
+// TextOfBeginning describes a fork's first turn, from the stored form of its specification: a list
+// of its inheritance and the specification.
 func TextOfBeginning(body []byte) (string, error) {
 	var origin struct {
 		Message bool
@@ -116,7 +116,7 @@ func askingAgain(begins string) *Evidence {
 	}
 	rule, questions, _ := strings.Cut(text, "; ")
 	e := &Evidence{Facts: contract.Facts{"process_ok": true, "question_asked": true}, Profile: "resumable"}
-	_, _ = fmt.Sscan(rule, &e.Needs, &e.Stops) // there is none for one question
+	_, _ = fmt.Sscan(rule, &e.Needs, &e.Stops) // absent for one question
 	for q := range strings.SplitSeq(questions, "; ") {
 		policy, wait, _ := strings.Cut(q, " | ")
 		e.Policies, e.Waits, e.Asked = append(e.Policies, policy), append(e.Waits, wait), e.Asked+1
@@ -129,8 +129,8 @@ func (now run) asksNow() bool {
 	return now.Interactions == 0 && strings.HasPrefix(now.begins, withAsks)
 }
 
-// hasSession reports whether the run has a session, if only the one that a fork inherits which asks
-// again.
+// hasSession reports whether the run has a session, possibly the one inherited by a fork that
+// repeats questions.
 func (now run) hasSession() bool { return now.Session || strings.HasPrefix(now.begins, withAsks) }
 
 // mustAskAgain reports whether a fork by this author does not inherit the answer (N11).
@@ -203,8 +203,7 @@ func (now run) forksOf() (ids string) {
 	return ids
 }
 
-// inherit is the history with which a fork goes on and its beginning, or the reason why there can be
-// none.
+// inherit returns a fork's history and its beginning, or the reason why there can be no fork.
 func (m *Model) inherit(now run, f *Forking) (lines, begins, refused string) {
 	all, sticky := now.allSettled(), now.Profile == "sticky_process"
 	if f.Question > 0 {
@@ -243,7 +242,7 @@ func (m *Model) inherit(now run, f *Forking) (lines, begins, refused string) {
 	return lines, begins, ""
 }
 
-// inheritUntil is inherit for a settled question, and those that were asked together with it.
+// inheritUntil is inherit for a settled question, and its siblings.
 func (now run) inheritUntil(all []settled, question int, f *Forking) (lines, begins, refused string) {
 	i := slices.IndexFunc(all, func(s settled) bool { return s.id == question })
 	if i < 0 || now.Pending != 0 && all[i].attempt == now.Attempt || now.Profile == "sticky_process" {
@@ -280,9 +279,9 @@ func (now run) inheritUntil(all []settled, question int, f *Forking) (lines, beg
 	return before + inheritedLines(round), fmt.Sprint(withAnswers, len(round)), ""
 }
 
-// goOnWith has a fork go on with the answers to these questions, or ask them again if it does not
-// inherit one of the answers. The rule is the one that they were asked with, or the one that follows
-// from the outcome: the source forgets the rule at some time between the fork's read and its commit.
+// goOnWith lets a fork continue with the answers to these questions, or repeat them if it does not
+// inherit an answer. The rule is the questions' own, or the one that follows from the outcome: the
+// source forgets the rule at some time between the fork's read and its commit.
 func goOnWith(before string, round []settled, f *Forking) (lines, begins string) {
 	if !slices.ContainsFunc(round, func(s settled) bool { return s.mustAskAgain(f.Actor) }) {
 		return before + inheritedLines(round), fmt.Sprint(withAnswers, len(round))

@@ -33,7 +33,7 @@ const (
 	ReleaseQuestion Kind = "release question" // a person gives it back
 	Reassign        Kind = "reassign"         // a person puts it to others
 	Get             Kind = "get"
-	ReadUsage       Kind = "usage" // a person reads what the run has used
+	ReadUsage       Kind = "usage" // a person reads the run's usage
 	Fork            Kind = "fork"
 	FindForks       Kind = "forks" // a person finds the forks of a run
 	StartFork       Kind = "start fork"
@@ -62,7 +62,7 @@ type Input struct {
 	After    *store.Run        // for Claim: the run as it was started
 }
 
-// Terms are what a submission fixes for the whole run.
+// Terms are fixed by a submission for the whole run.
 type Terms struct {
 	Digest                                    string
 	Interactive, Strict, Repeatable           bool
@@ -72,8 +72,9 @@ type Terms struct {
 	Pool, Key                                 string
 	Priority                                  int
 	SchemaDeclared, SchemaPermissive, Delayed bool
-	Excepted                                  string // who submitted the run, and may not answer; empty: nobody
-	Budget                                    store.Budget
+	Excepted                                  string // the submitter, who may not answer; empty: no
+	// one
+	Budget store.Budget
 }
 
 // Change is one commit of a node: the event that it reports, and the record that it stores.
@@ -88,7 +89,7 @@ type Change struct {
 	Began    bool         // the agent is known to have begun the turn of this attempt
 }
 
-// Evidence is what a turn left behind, as its engine knows it.
+// Evidence is a turn's result in the view of its engine.
 type Evidence struct {
 	Facts    contract.Facts // only facts about the turn itself
 	Profile  string
@@ -99,7 +100,7 @@ type Evidence struct {
 	Stops    bool     // whether a rejection stops it, if it asks several
 	Waits    []string // of its questions, as TextOf describes them; "" for none
 	Policies []string // of its questions, as TextOfPolicy describes them
-	Used     string   // what the engine reported, as in TextOfUsage; "" for none
+	Used     string   // the engine's report, as in TextOfUsage; "" if none
 }
 
 // Output is the answer of a call. Equal answers are equal values.
@@ -147,7 +148,7 @@ func (l *Log) call(client int, in, unknown any) Call {
 }
 
 // Return records the answer. It must be called after the client has got it. An unknown answer
-// leaves the call open for ever.
+// leaves the call open without end.
 func (c Call) Return(out Output) {
 	if !out.Unknown {
 		c.answer(out)
@@ -168,8 +169,8 @@ func (c Call) answer(out any) {
 	c.log.ops[c.i].Output, c.log.ops[c.i].Return = out, c.log.now
 }
 
-// Learned adds a call together with its answer, when the input is known only from the answer, as
-// the runs of a claim are. The time asked is that of Now before the call.
+// Learned adds a call together with its answer, if the input is known only from the answer, like
+// the runs of a claim. The time asked is Now before the call.
 func (l *Log) Learned(client int, asked int64, in Input, out Output) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +190,7 @@ func (l *Log) Now() int64 {
 	return l.now
 }
 
-// Operations returns the history so far. A call that has not returned yet counts as one with an
+// Operations returns the history so far. A call that has not returned yet counts as a call with an
 // unknown outcome.
 func (l *Log) Operations() []porcupine.Operation {
 	l.mu.Lock()

@@ -245,8 +245,8 @@ func (p *person) get(ctx context.Context) {
 	})
 }
 
-// fork makes one of two forks of the run, which may exist already. A person who does not learn the
-// outcome tries again.
+// fork makes either fork of the run, which may exist already. A person who does not learn the
+// outcome retries.
 func (p *person) fork(ctx context.Context) {
 	f := &linear.Forking{ID: fmt.Sprint(p.spec.ID, "-f", p.rng.IntN(2)), Question: p.rng.IntN(3), Terms: p.terms}
 	if p.rng.IntN(3) == 0 {
@@ -269,7 +269,7 @@ func (p *person) fork(ctx context.Context) {
 	}
 }
 
-// learn reads what the fork has inherited, and how it begins.
+// learn reads the fork's inheritance and beginning.
 func (p *person) learn(ctx context.Context, f *linear.Forking) {
 	records, err := p.client().Inherited(ctx, f.ID)
 	if err != nil {
@@ -302,7 +302,7 @@ func (p *person) findForks(ctx context.Context) {
 	})
 }
 
-// usage reads what the run has used.
+// usage reads the run's usage.
 func (p *person) usage(ctx context.Context) {
 	p.ask(linear.Input{Kind: linear.ReadUsage}, func() linear.Output {
 		u, err := p.client().Usage(ctx, p.spec.ID)
@@ -369,8 +369,8 @@ func (p *person) extend(ctx context.Context) {
 	})
 }
 
-// actor is the actor in whose name the person makes the next call: most often their own, now and
-// then that of another one, who then acts in two places at once.
+// actor is the actor of the person's next call: usually themselves, sometimes another person, who
+// then acts in two places at once.
 func (p *person) actor() lifecycle.Actor {
 	i := p.i
 	if p.rng.IntN(4) == 0 {
@@ -379,8 +379,8 @@ func (p *person) actor() lifecycle.Actor {
 	return linear.Person([]string{linear.Boss, "ada", "bob"}[i])
 }
 
-// reassign puts an open question to another audience, if it still has the one that the person saw
-// last. Now and then the host does so itself.
+// reassign reassigns an open question, if it still has the audience that the person saw last.
+// Sometimes the host does so itself.
 func (p *person) reassign(ctx context.Context) {
 	open := p.last.OpenQuestions()
 	q, by, to := open[p.rng.IntN(len(open))], p.actor(), drawAudience(p.rng)

@@ -28,20 +28,19 @@ type run struct {
 	terms   Terms
 	settled string // the settled interactions, one on each line
 	ballots string // the votes that had a key and settled nothing, in the same form
-	// policies says of each open question what it is: see votes.go.
+	// policies describes each open question: see votes.go.
 	policies string
-	waits    string // the waits that open questions have of their own, one on each line
+	waits    string // the waits of open questions, one per line
 	gone     string // the nodes whose registration has ended, one on each line
-	departed string // those that have departed, and when, likewise
-	used     string // what the turns have used, one on each line
-	forks    string // the runs that were forked from this one: their ids and what was asked, one on each line
+	departed string // the departed nodes, and when, likewise
+	used     string // the turns' usage, one per line
+	forks    string // the forks of this run: ids and requests, one per line
 	// inherited is the history of a fork when it began, and begins says how it began: see
 	// Forking.Begins.
 	inherited, begins string
-	// yielded counts the attempts that do not count towards the limit of attempts: those that a
-	// shutdown handed back before their engine was called, those that ended in a hold (J1, J5), and
-	// the one in which a fork asks again (N11).
-	// It is counted only for runs with such a limit.
+	// yielded counts the attempts that do not count towards the limit: returned by a shutdown before
+	// their engine was called, ended in a hold (J1, J5), or used by a fork to repeat questions (N11).
+	// It is counted only for runs with a limit.
 	yielded int
 }
 
@@ -241,8 +240,8 @@ func (m *Model) resume(now run, r lifecycle.Resume) (run, Output) {
 	return next.enter(verdict.Transition, ""), Output{}
 }
 
-// enter applies what a transition implies, whichever call fires it. It counts the events that the
-// transition must emit; the writer says which of the optional ones it has emitted.
+// enter applies the implications of a transition, whichever call fires it. It counts the required
+// events; the writer reports the optional ones.
 func (now run) enter(t *contract.Transition, node string) run {
 	next := now
 	next.State = t.To

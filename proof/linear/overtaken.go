@@ -11,9 +11,8 @@ import (
 // Overtaken searches for a job that was overtaken: it was ready all through a claim, from its call
 // to its return, and the claim preferred a younger job of the same key and priority, or a job of
 // lower priority. Every claim promises that this does not happen, however many queries it makes.
-// Overtaken describes the first such job, and returns an empty text if there is none. A job whose
-// key has a bound may have been without room, so such jobs are only compared with jobs of the same
-// key.
+// Overtaken describes the first overtaken job, or returns an empty text. A job whose key has a
+// limit may have been without room, so it is only compared with jobs of the same key.
 func Overtaken(history []porcupine.Operation) string {
 	spans := spansOf(history)
 	for _, op := range history {

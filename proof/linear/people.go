@@ -79,7 +79,7 @@ func admits(to, person string) bool {
 	return slices.Contains(names(to, groups), groupOf(person))
 }
 
-// putTo is who is asked when others are asked than before: whoever was excepted stays excepted.
+// putTo returns the audience after a reassignment: excepted users stay excepted.
 func putTo(to, before string) string {
 	excepted := names(before, except)
 	if len(excepted) == 0 {
@@ -98,8 +98,7 @@ func putTo(to, before string) string {
 	return strings.Join(fields, "/")
 }
 
-// audiencesOf lists who is asked the open questions of a record, but for those that everybody is
-// asked.
+// audiencesOf lists the audiences of a record's open questions, except open ones.
 func audiencesOf(r *store.Run) (text string) {
 	for _, q := range r.OpenQuestions() {
 		if q.To != nil {
@@ -171,7 +170,7 @@ func with(lines string, question int, words ...string) string {
 	return strings.Join(slices.Insert(all, at, line), "")
 }
 
-// claimedBy is who else has claimed the question; empty if nobody has.
+// claimedBy returns the other claimant of the question, or empty.
 func (now run) claimedBy(question int, person string) string {
 	claims := of(now.Claims, question)
 	if len(claims) == 0 {

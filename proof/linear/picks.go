@@ -16,7 +16,7 @@ type picks struct {
 	ids    []string
 }
 
-// checkChoice says what is wrong with the choice, or "".
+// checkChoice returns the fault of the choice, or "".
 func (p *picks) checkChoice(ids []string) string {
 	p.ids = ids
 	if len(ids) > p.in.Max {
@@ -36,7 +36,7 @@ func (p *picks) checkChoice(ids []string) string {
 	return ""
 }
 
-// sound: each was ready, or its process is the node's, and nobody has more slots than there are.
+// sound: each was ready, or its process is the node's, and no pool or key exceeds its slots.
 func (p *picks) sound() string {
 	for i, id := range p.ids {
 		j := p.find(id)
@@ -83,7 +83,7 @@ func older(a, b Job) int { return cmp.Or(cmp.Compare(a.Queued, b.Queued), string
 
 func (p *picks) picked(j Job) bool { return slices.Contains(p.ids, j.ID) }
 
-// waits are the jobs that were ready and are not picked, went those that are.
+// waits returns the ready jobs that would not be picked if these were.
 func (p *picks) waits() []Job {
 	return p.line(func(j Job) bool { return j.Place == Ready && !p.picked(j) })
 }
@@ -154,7 +154,7 @@ func (p *picks) turns() string {
 	return ""
 }
 
-// work: no slot stays free that somebody who waits could have.
+// work: no slot stays free that a waiting job could have.
 func (p *picks) work() string {
 	if len(p.ids) == p.in.Max {
 		return ""

@@ -13,12 +13,11 @@ import (
 )
 
 // Pool is the sequential specification of one pool: who may hold its slots, and who is next
-// (section D, I13).
-// Strict says that a claim is one step, as it is in a store with one lock, or with one transaction
-// at a time: it leaves no slot free that a ready run could have, and it picks the runs in their
-// order. Where the queue is in a database server (slots.Queue), a claim makes several queries, each
-// of which sees its own moment. Such a claim is one step only as far as the capacity is kept and
-// each run was ready; Overtaken checks what else it promises.
+// (section D, I13). Strict: a claim is one step, as in a store with one lock, or with one
+// transaction at a time: it leaves no slot free that a ready run could have, and it picks the runs
+// in order. If the queue is in a database server (slots.Queue), a claim makes several queries, each
+// with its own snapshot. That claim is one step only for the capacity and for the readiness of each
+// run; Overtaken checks its other promises.
 type Pool struct{ Strict bool }
 
 // Place is the state of a run, as far as the pool is concerned.
@@ -53,7 +52,7 @@ type PoolInput struct {
 	Job  *Job
 	Node string // for a claim
 	Max  int
-	// Alone says that no other call overlapped the claim, so that it is strict on every store.
+	// Alone: no other call overlapped the claim, so that it is strict on every store.
 	Alone bool
 }
 
@@ -103,8 +102,8 @@ func (p Pool) Spec() Spec {
 	}}
 }
 
-// do is one step of the specification: it returns the pool after the call, and what is wrong with
-// the answer.
+// do is one step of the specification: it returns the pool after the call, and the fault of the
+// answer.
 func (p Pool) do(now *pool, in PoolInput, out PoolOutput) (next *pool, wrong string) {
 	switch {
 	case in.Size != nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// judgePool runs a contest and decides its history. It returns what is wrong with it.
+// judgePool runs a contest and decides its history. It returns the fault.
 func judgePool(tb testing.TB, spec linear.Spec, c *contest, sum *tally) string {
 	tb.Helper()
 	stuck := c.run()
@@ -158,8 +158,8 @@ func TestOvertakingIsFound(t *testing.T) {
 	t.Errorf("nobody was overtaken in %s", &sum)
 }
 
-// A run that was claimed with the slot that its process held has overtaken nobody, though it was
-// ready later, before the claim returned. One that was ready before, and was queued later, has.
+// A run that was claimed with the slot that its process held has overtaken no one, even if it was
+// ready later, before the claim returned. A run that was ready before, and was queued later, has.
 func TestOvertakingIsAboutWhatWasClaimed(t *testing.T) {
 	for place, overtakes := range map[linear.Place]bool{linear.Sticky: false, linear.Ready: true} {
 		job := func(id string, version uint64, queued int64, place linear.Place) linear.PoolInput {

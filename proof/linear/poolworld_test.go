@@ -37,7 +37,7 @@ const (
 	acts  = 12
 )
 
-// newContest makes a contest for a pool of its own.
+// newContest makes a contest for a new pool.
 func newContest(tb testing.TB, handles []store.Store, seed uint64) *contest {
 	tb.Helper()
 	return &contest{TB: tb, seed: seed, pool: fmt.Sprint("p", seed), log: &linear.Log{}, handles: handles}
@@ -65,7 +65,7 @@ func (c *contest) run() string {
 	return c.empty()
 }
 
-// empty ends all runs, from one node alone.
+// empty ends all runs, from a single node.
 func (c *contest) empty() string {
 	c.Helper()
 	l := &lane{contest: c, s: c.handles[0], node: fmt.Sprintf("n%d-0", c.seed), rng: dice(c.seed, "end"), alone: true}

@@ -93,7 +93,7 @@ func (s *Recorded) change(c *store.Commit) *Change {
 }
 
 // heldForFailure reports whether the commit holds its run because the turn has failed, and not
-// because its worker was lost: what a lost turn left behind counts for nothing.
+// because its worker was lost: the results of a lost turn do not count.
 func heldForFailure(c *store.Commit) bool {
 	return EventOf(c) == "turn.yielded" && c.Run.Block != nil && c.Run.Block.Code != fsm.CodeTurnInterrupted &&
 		c.Run.Block.Code != fsm.CodeOrchestratorRestartInterrupted
@@ -158,7 +158,7 @@ func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]
 		}
 		return gone, err
 	}
-	departed, _ := s.Departures(ctx) // what is not listed may be made later
+	departed, _ := s.Departures(ctx) // missing ones may be created later
 	for _, n := range gone {
 		at, made := now, false
 		if i := slices.IndexFunc(departed, func(d store.Departure) bool { return d.ID == n.ID }); i >= 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// script plays a history by hand: follow is a call with its right answer, refuse one with a wrong
-// answer, which changes nothing.
+// script plays a history by hand: follow is a call with its correct answer, refuse a call with a
+// wrong answer, which changes nothing.
 type script struct {
 	testing.TB
 

@@ -51,7 +51,7 @@ func refusedDir(tb testing.TB) string {
 	return dir
 }
 
-// tally counts what was decided.
+// tally counts the decisions.
 type tally struct {
 	histories, calls, open int
 	events                 map[string]int // by name: the contract's events in commits of nodes

@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file models usage and budgets (J13). Usage: the store has that of each turn whose end was
-// committed, once, and every reader sees the same. Budgets: a run that has used up its budget is
-// held until somebody raises the budget or ends the run.
+// This file models usage and budgets (J13). Usage: the store has each committed turn's usage, once,
+// and every reader sees the same. Budgets: a run that has used up its budget is held until a person
+// raises the budget or ends the run.
 
 // TextOfUsage is the usage of one turn as text.
 func TextOfUsage(u *store.Usage) string {
@@ -66,8 +66,8 @@ func (now run) spent() bool {
 		now.Limit.Tokens > 0 && now.Used.Tokens >= now.Limit.Tokens
 }
 
-// holdSpent holds a run that would start another turn and has used up its budget. Its agent gets
-// the answer when somebody has raised the budget.
+// holdSpent holds a run that would start another turn but has used up its budget. Its agent gets
+// the answer when the budget was raised.
 func (now run) holdSpent() run {
 	if now.State == "queued" && now.Held == "" && now.spent() {
 		now.Held = string(fsm.CodeBudgetExhausted)
@@ -77,8 +77,8 @@ func (now run) holdSpent() run {
 }
 
 // allowsResume reports whether this decision may be made about the held run. Any held run may be
-// ended. A run that is held for its budget goes on only with a budget that it has not used up yet;
-// any other held run goes on with a repeat of its turn.
+// ended. A run that is held for its budget continues only with a budget that is not used up; any
+// other held run continues with a repeat of its turn.
 func (now run) allowsResume(r lifecycle.Resume) bool {
 	forBudget := now.Held == string(fsm.CodeBudgetExhausted)
 	switch r.Choice {

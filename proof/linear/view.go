@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// View is what a history contains of a run at one moment: everything that a caller may rely on,
-// except texts, and times that the writer may choose.
+// View is the observable state of a run in a history: everything that a caller may rely on, except
+// texts, and times that the writer may choose.
 type View struct {
 	State                 string
 	Version, Epoch, Seq   uint64
@@ -20,11 +20,11 @@ type View struct {
 	Owner                 string
 	Interactions, Pending int
 	Siblings              string // the open questions after the pending one, separated by spaces
-	// Of questions that were asked together: how many they were, how many answers the run needs,
-	// and how many replies it has while it waits. 0 for a question that was asked alone.
+	// For several questions of one turn: their number, the required answers, and the replies while the
+	// run waits; 0 for a single question.
 	Asked, Needs, Replies int
-	Stops                 bool   // whether a rejection of one of them stops it
-	Waits                 string // what the questions show of waits of their own
+	Stops                 bool   // whether a rejection stops it
+	Waits                 string // the questions' waits
 	Deadline              int64  // microseconds; 0 for none
 	AutoDecisions         int
 	Profile               string
@@ -32,14 +32,15 @@ type View struct {
 	Answer                string // an answer that was accepted and not yet executed to the end
 	Code                  string // the error code of a run that failed or was canceled
 	Recovery              string
-	Claims                string       // of the open questions, one on each line; see people.go
-	To                    string       // who is asked them, likewise
-	Votes                 string       // on them, likewise; see votes.go
-	Voted                 int          // how many votes were given in all
-	From                  string       // the run that it was forked from, and how: see textOfPoint
-	Inherits              bool         // it goes on with the answers to several questions of that run
-	Limit, Used           store.Budget // of a run with a budget
-	Held                  string       // the code for which the run is held; empty if it is not
+	Claims                string // of the open questions, one on each line; see people.go
+	To                    string // who is asked them, likewise
+	Votes                 string // on them, likewise; see votes.go
+	Voted                 int    // how many votes were given in all
+	From                  string // the run that it was forked from, and how: see textOfPoint
+	Inherits              bool   // it continues with the answers to several questions of that
+	// run
+	Limit, Used store.Budget // of a run with a budget
+	Held        string       // the code for which the run is held; empty if it is not
 }
 
 // ViewOf returns the view of a record.

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is the part of the model that is about approvals, which one person or several decide
-// (K4, K5): how the model remembers what each open question needs and how people have voted.
+// This file is the part of the model that is about approvals by one person or several (K4, K5): the
+// requirements of each open question and its votes.
 
 // policy is what decides an open question.
 type policy struct {
@@ -29,8 +29,8 @@ func TextOfPolicy(q *interaction.Question) string {
 	return fmt.Sprintf("%t %d %d %s", q.Subject != nil, need, rejects, TextOfAudience(q.To))
 }
 
-// startPolicies notes what decides the questions that a turn has just asked. Whoever submitted the
-// run may be excepted.
+// startPolicies records the requirements of the questions that a turn has just asked. The submitter
+// may be excepted.
 func (now run) startPolicies(c *Change) (next run, wrong string) {
 	asked := c.After.OpenQuestions()
 	if len(asked) != len(now.open()) {
@@ -80,7 +80,7 @@ func policyOf(text string) (p policy, to string) {
 	return p, f[3]
 }
 
-// several reports whether one person alone cannot decide the question either way.
+// several reports whether no single person can decide the question either way.
 func (p policy) several() bool { return p.need > 1 || p.rejects > 1 }
 
 // ballot lists votes as "QUESTION PERSON DECISION", one on each line.
@@ -99,7 +99,7 @@ func votesOf(r *store.Run) (text string) {
 	return text
 }
 
-// said is what an answer says: a decision, a text, and the votes of several people.
+// said is the content of an answer: a decision, a text, and the votes of several people.
 func said(d interaction.Decision, text, votes string) string {
 	return strings.TrimSpace(string(d) + " " + text + " " + votes)
 }
@@ -202,7 +202,7 @@ func (now run) enough(question int, to string) bool {
 	return canBe(more, voted, all...)
 }
 
-// canBe reports whether so many people may be asked, but for those who have voted.
+// canBe reports whether this many people may be asked, without those already in voted.
 func canBe(people int, voted []string, audiences ...string) bool {
 	var asked, excepted []string
 	for _, to := range audiences {

@@ -13,16 +13,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the waits that questions have of their own (K7): how the model remembers them, and
-// what it expects of the steps and ends that nodes carry out, and of people who move an end.
+// This file has the waits of questions (K7): how the model remembers them, and which steps, ends
+// and moves of an end it expects.
 
 // wait is the wait of an open question.
 type wait struct {
 	id         int
 	fired      int
-	asked, end int64    // microseconds; an end of 0 is none
+	asked, end int64    // microseconds; no end: 0
 	then       string   // what happens at the end
-	steps      []string // "remind:- 1s"; to whom it is escalated is told after the colon
+	steps      []string // "remind:- 1s"; the audience of an escalation follows the colon
 	text       string   // as it was asked: see TextOf
 }
 
@@ -90,7 +90,7 @@ func (now run) ownWaits() (all []wait) {
 	return all
 }
 
-// keepWaits remembers the waits of the open questions. The deadline is what is due first.
+// keepWaits remembers the waits of the open questions. The deadline is the earliest due time.
 func (now run) keepWaits(all []wait) run {
 	if now.waits == "" && len(all) == 0 {
 		return now
@@ -108,7 +108,7 @@ func (now run) keepWaits(all []wait) run {
 	return now
 }
 
-// textOfWait is the wait that the open question was asked with; empty if it has none of its own.
+// textOfWait returns the open question's wait as asked; empty if it has none.
 func (now run) textOfWait(question int) string {
 	for _, w := range now.ownWaits() {
 		if w.id == question {
@@ -118,12 +118,12 @@ func (now run) textOfWait(question int) string {
 	return ""
 }
 
-// seenWait is what a record shows of a wait.
+// seenWait is a record's view of a wait.
 func seenWait(id, fired int, end int64) string {
 	return fmt.Sprintf("%d: %d steps, end %d; ", id, fired, end)
 }
 
-// waitsOf is what a record shows of the waits of its questions.
+// waitsOf is a record's view of its questions' waits.
 func waitsOf(r *store.Run) (text string) {
 	for _, q := range r.OpenQuestions() {
 		if q.Wait != nil {
@@ -133,7 +133,7 @@ func waitsOf(r *store.Run) (text string) {
 	return text
 }
 
-// next is the question about which something is to be done first; nil if there is none.
+// next returns the question with the earliest due time, or nil.
 func next(all []wait) (first *wait, step bool) {
 	earliest := int64(0)
 	for i := range all {
@@ -149,8 +149,8 @@ func (now run) dropWait(id int) run {
 	return now.keepWaits(slices.DeleteFunc(now.ownWaits(), func(w wait) bool { return w.id == id }))
 }
 
-// startWaits gives the open questions the waits that they were asked with. If only some have one,
-// the others do what the policy of the run says.
+// startWaits gives the open questions the waits with which they were asked. If only some have a
+// wait, the others follow the run's policy.
 func (m *Model) startWaits(now run, c *Change) (next run, wrong string) {
 	open := c.After.OpenQuestions()
 	texts, own := make([]string, len(open)), false
@@ -180,7 +180,8 @@ func (m *Model) startWaits(now run, c *Change) (next run, wrong string) {
 	return now.keepWaits(all), ""
 }
 
-// carryOut is a step of a question's wait, or the end of one of several, carried out by a node.
+// carryOut is a step of a question's wait, or the end of a single question among several, executed
+// by a node.
 func (now run) carryOut(c *Change) (after run, wrong string) {
 	all := now.ownWaits()
 	first, step := next(all)
@@ -233,8 +234,8 @@ func (m *Model) extend(now run, until Until) (run, Output) {
 	return now.keepWaits(all).enter(verdict.Transition, now.Owner), Output{}
 }
 
-// mayLose reports whether an Extend may say that somebody else has moved the end since it was read:
-// it reads the run itself, and then again.
+// mayLose reports whether an Extend may report that the end has been moved since it was read: it
+// reads the run itself, and then again.
 func (now run) mayLose(in Input) bool {
 	return slices.ContainsFunc(now.ownWaits(), func(w wait) bool { return w.id == in.Until.Question && w.end != 0 })
 }

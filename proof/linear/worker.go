@@ -120,7 +120,7 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	return next, wrong
 }
 
-// mayBeHeld reports whether a turn's end may hold the run: its worker is lost and somebody is to be
+// mayBeHeld reports whether a turn's end may hold the run: its worker is lost and a person must be
 // asked, or it has failed for a reason that an operator can repair.
 func (now run) mayBeHeld(c *Change) bool {
 	if c.Evidence == nil {
@@ -130,14 +130,14 @@ func (now run) mayBeHeld(c *Change) bool {
 	return now.terms.Hold && slices.Contains(repairable, fsm.Code(c.Evidence.Code))
 }
 
-// handsBack reports whether the commit returns a turn to the queue whose engine was not called.
-// Such an attempt does not count towards the limit of attempts.
+// handsBack reports whether the commit returns a turn to the queue whose engine was not called. It
+// does not count towards the limit of attempts.
 func (now run) handsBack(c *Change) bool {
 	return c.Event == "restart.requeue" && slices.Contains(c.After.Warnings, fsm.WarnTurnHandedBack) &&
 		(now.terms.MaxAttempts == 0 || c.After.Yielded == now.yielded+1)
 }
 
-// follow applies what a node's transition implies.
+// follow applies the implications of a node's transition.
 func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) (next run, wrong string) {
 	node := c.After.Owner // a node that recovers a waiting run owns it from then on
 	if c.Fence != nil {
@@ -159,7 +159,7 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 			next.Answer = answer(now.Pending, autoDecide, "")
 		}
 		next.AutoDecisions++
-	case t.Event == "interaction.reply.accepted": // only in histories of a store alone, where nodes reply
+	case t.Event == "interaction.reply.accepted": // only in histories of a store, where nodes reply
 		a := c.After.Answer
 		if a == nil {
 			return now, "an accepted reply leaves no answer"

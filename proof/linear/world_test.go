@@ -174,7 +174,7 @@ func (w *world) wreak(ctx context.Context, rng *rand.Rand) {
 		case 0: // the node is shut down and started again
 			n.end()
 			n.start()
-		case 1, 2: // the node is expired, and goes on as a zombie until it notices
+		case 1, 2: // the node is expired, and continues as a zombie until it notices
 			if all, err := w.expirer.Nodes(ctx); err == nil && len(all) > 0 {
 				_, _ = w.expirer.Expire(ctx, time.Time{}, all[rng.IntN(len(all))].ID) // the history shows the outcome
 			}

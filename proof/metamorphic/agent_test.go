@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ending is the end of a turn: its evidence, and what the agent reports before.
+// ending is the end of a turn: its evidence, and the agent's earlier reports.
 type ending struct {
 	Text, Output    string
 	Asks            int // the number of questions

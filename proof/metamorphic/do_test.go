@@ -78,7 +78,7 @@ func (w *world) resume(o operation) {
 	w.say(w.fault(w.client.Resume(w.ctx, id(o.run), decision)))
 }
 
-// crash expires the node, which goes on as a zombie until its next heartbeat.
+// crash expires the node, which continues as a zombie until its next heartbeat.
 func (w *world) crash() {
 	nodes, err := w.second.Nodes(w.ctx)
 	w.say(len(nodes), w.fault(err))
@@ -109,7 +109,7 @@ func (w *world) record(r *store.Run) string {
 	return string(text)
 }
 
-// fault is the class of an error: what errors.Is and errors.As tell.
+// fault is the class of an error, by errors.Is and errors.As.
 func (w *world) fault(err error) string {
 	if err == nil {
 		return ""
@@ -148,7 +148,7 @@ func (w *world) fault(err error) string {
 	return text + " " + detail(spec, waits, settled, terminal, field)
 }
 
-// detail is what the typed errors carry.
+// detail is the data of the typed errors.
 func detail(spec *lifecycle.SpecError, waits *lifecycle.WaitError, settled *lifecycle.SettledError,
 	terminal *lifecycle.TerminalError, field *interaction.FieldError) (text string) {
 	if spec != nil {

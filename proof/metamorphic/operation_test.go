@@ -27,7 +27,7 @@ type operation struct {
 	turn    ending
 	query   store.Query
 	inbox   lifecycle.InboxQuery // due before so long after the step as wait says, unless that is 0
-	page    bool                 // go on where the last listing of this kind ended
+	page    bool                 // continue after the last listing of this kind
 	wait    time.Duration
 }
 
@@ -52,7 +52,7 @@ func (o operation) String() string {
 	return fmt.Sprintf("%s %d", o.do, o.run)
 }
 
-// of draws one of the values.
+// of draws a value.
 func of[T any](t *rapid.T, label string, values ...T) T {
 	return rapid.SampledFrom(values).Draw(t, label)
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// place is a store under test. It is opened anew in each bubble, once for the node and once for the
+// place is a store under test. It is reopened in each bubble, once for the node and once for the
 // front end, and each log leaves it empty.
 type place struct {
 	name string

@@ -7,11 +7,10 @@
 // A bug is a file bugs/NAME.patch: its story, its check ("go test PACKAGE -run PATTERN"), and a
 // unified diff against the tree. The diff is applied to copies of the files that it changes, and
 // the go command reads the copies instead of the files (-overlay), so the tree is never modified.
-// The check must pass without the patch; with it, the check must compile and fail. A patch that
-// does not apply any more is a failure, too.
+// The check must pass without the patch; with it, the check must compile and fail. A patch that no
+// longer applies is a failure, too.
 //
 // Compiling takes most of the time. Bugs that change only the bodies of functions are therefore
-// compiled together: such a function contains the changed body beside its own, and an environment
-// variable says which bug is active. The few other bugs, in tables and texts of SQL, need a program
-// each.
+// compiled together: a changed function contains both bodies, and an environment variable selects
+// the active bug. The few other bugs, in tables and texts of SQL, need a program each.
 package main

@@ -50,8 +50,8 @@ func (t tree) build(ctx context.Context, name, overlay, pkg string) (program, er
 	return p, nil
 }
 
-// environment is for the go command, and for tests that call it themselves. Every module is built
-// on its own, and finds the others of the tree beside it.
+// environment is for the go command, and for tests that call it. Every module is built separately,
+// and finds the tree's other modules in their folders.
 func environment(overlay string) []string {
 	return append(os.Environ(), "GOWORK=off", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 }

@@ -101,7 +101,7 @@ type T int
 	}
 }
 
-// Most bugs do not need a program of their own.
+// Most bugs do not need a separate program.
 func TestMostBugsAreWovenIn(t *testing.T) {
 	root, err := checkout.Root()
 	require.NoError(t, err)

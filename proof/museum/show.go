@@ -138,7 +138,7 @@ func (m *museum) seen(ctx context.Context, b bug) (said string, _ error) {
 }
 
 // programWith returns a test program in which the bug can be activated. A bug that changes more
-// than the bodies of functions has a program of its own.
+// than the bodies of functions has a separate program.
 func (m *museum) programWith(ctx context.Context, b bug) (program, error) {
 	if m.woven[b.name] {
 		return m.program(ctx, b.check.pkg)

@@ -49,8 +49,8 @@ func (t trial) choose(ctx context.Context, src *source, temp string, all []mutan
 	return c, took(build), nil
 }
 
-// settle tries all mutants, as many at the same time as workers says. A mutant that the program
-// does not contain gets a program of its own.
+// settle tries all mutants with this many workers. A mutant that the program does not contain gets
+// a separate program.
 func (c *chooser) settle(ctx context.Context, all []mutant, workers int) (spent time.Duration, _ error) {
 	var mu sync.Mutex // guards spent
 	tries, ctx := errgroup.WithContext(ctx)

@@ -10,7 +10,7 @@ import (
 )
 
 // A program with all mutants finds the same survivors as a program for each of them. A mutant that
-// cannot be woven in, of a constant or a text, is tried with a program of its own.
+// cannot be woven in, of a constant or a text, is tried with a separate program.
 func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
@@ -53,7 +53,7 @@ func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "the tree must not be modified")
 }
 
-// A constant takes its type from its context, and keeps it in the call that stands in its place.
+// A constant takes its type from its context, and keeps it in the call that replaces it.
 func TestConstantsKeepTheirType(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "typed"), 0o750))

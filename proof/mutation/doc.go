@@ -14,7 +14,7 @@
 //	cd proof
 //	go run ./mutation                                  # all six packages; hours
 //	go run ./mutation -packages fsm,slots              # minutes
-//	go run ./mutation -packages slots -survivors       # also prints what is not explained, in the form of the list
+//	go run ./mutation -packages slots -survivors       # also prints unexplained survivors, in the form of the list
 //	go run ./mutation -packages lifecycle -together    # ten minutes of CPU time: one test program has all changes
 //	go run ./mutation -packages lifecycle -files wait  # only files named so; only their share is judged
 //	go run ./mutation -packages interaction -together -slow LinearTime     # tests to be executed if no other one fails
@@ -24,7 +24,7 @@
 // Compiling takes most of the time. With -together, gremlins only finds the changes. Each operator
 // that it would change becomes a call (package chosen); the tests are compiled once, and run once
 // for each change, which an environment variable names. A change that a call cannot express, of a
-// constant or a text, is tried with a program of its own as before. A changed operator keeps its
+// constant or a text, is tried with a separate program as before. A changed operator keeps its
 // operands there: a && b && c becomes (a || b) && c, though the line is printed without brackets.
 //
 // The changes are made in a copy of the tree, uncommitted files included; the tree itself is not

@@ -40,7 +40,7 @@ func install(ctx context.Context, root string) (string, error) {
 	return program, os.WriteFile(stamp, nil, 0o600)
 }
 
-// mutators are all mutators of gremlins, including those that are off by default.
+// mutators are all mutators of gremlins, including optional ones.
 var mutators = []string{
 	"--arithmetic-base", "--conditionals-boundary", "--conditionals-negation", "--increment-decrement",
 	"--invert-negatives",

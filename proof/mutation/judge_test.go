@@ -161,8 +161,8 @@ func TestReadListRefusesIncompleteEntries(t *testing.T) {
 	require.Equal(t, e, again[0])
 }
 
-// Survivors are tried again by what was printed about them: those that the list names, wherever the
-// line stands, and no others. What was changed since is counted.
+// Survivors are tried again by their printed form: the listed ones, even if their line has moved,
+// and no others. Changed lines are counted.
 func TestSurvivorsAreTriedAgainAsTheyWerePrinted(t *testing.T) {
 	_, mutants := small(t)
 	printed := "small  11  8\n# too long: small/small.go:9: n++\n"

@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string) (err error) {
 	return report(verdicts, *survivors)
 }
 
-// report prints the table, and the unexplained survivors. Its error says what is wrong.
+// report prints the table, and the unexplained survivors, and returns the faults.
 func report(verdicts []verdict, survivors bool) error {
 	wrong := []error{table(os.Stdout, verdicts)}
 	for _, v := range verdicts {
@@ -121,8 +121,8 @@ func report(verdicts []verdict, survivors bool) error {
 	return errors.Join(wrong...)
 }
 
-// mutants lets gremlins try the mutants of a package, and then tries those that gremlins skipped.
-// Spent is CPU time.
+// mutants lets gremlins try the mutants of a package, and then tries the ones that gremlins
+// skipped. Spent is CPU time.
 func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent time.Duration, _ error) {
 	if err := forgetful(root, pkg); err != nil {
 		return nil, 0, err
@@ -210,9 +210,9 @@ func (h hunt) limit(tests time.Duration) time.Duration {
 	return max(20*time.Second, time.Duration(h.coefficient)*tests)
 }
 
-// settle finds the mutants that do not compile. It tries those that gremlins skipped, and tries
-// again those that timed out: the machine may have been busy, or a test may have spent its time on
-// shrinking a counter-example.
+// settle finds the mutants that do not compile. It tries the mutants that gremlins skipped, and
+// retries timeouts: the machine may have been busy, or a test may have spent its time on shrinking
+// a counter-example.
 func (t trial) settle(ctx context.Context, src *source, all []mutant) (spent time.Duration, _ error) {
 	for i := range all {
 		m := &all[i]

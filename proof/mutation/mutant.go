@@ -34,8 +34,7 @@ func (m mutant) entry() entry {
 	return entry{file: m.file, kind: m.kind, before: m.before, after: m.after}
 }
 
-// swaps maps each mutator to its replacements of tokens. A token comes before those that are a
-// prefix of it.
+// swaps maps each mutator to its replacements of tokens. A token comes before its prefixes.
 var swaps = map[string][][2]string{
 	"ARITHMETIC_BASE":       {{"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"}, {"%", "*"}},
 	"CONDITIONALS_BOUNDARY": {{">=", ">"}, {"<=", "<"}, {">", ">="}, {"<", "<="}},

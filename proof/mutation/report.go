@@ -20,7 +20,7 @@ type gremlinsReport struct {
 }
 
 // readReport reads the mutants of a package from the report of gremlins. The function read returns
-// the text of one of the package's files. Untried says that gremlins only had to find the mutants.
+// the text of a file of the package. Untried: gremlins only had to find the mutants.
 func readReport(report []byte, read func(file string) ([]byte, error), untried bool) ([]mutant, error) {
 	var r gremlinsReport
 	if err := json.Unmarshal(report, &r); err != nil {

@@ -18,7 +18,7 @@ type weave struct {
 	src  *source
 	info *types.Info
 	ids  map[place]int // the numbers, from 1, of the mutants that compile
-	in   map[int]bool  // the numbers of those that were woven in
+	in   map[int]bool  // the numbers of the woven ones
 
 	file string
 	cuts []cut // of the current file
@@ -31,8 +31,8 @@ type place struct {
 	kind         string
 }
 
-// cut replaces a piece of a file. Where the cuts of two nested nodes meet, the text of the outer
-// one encloses that of the inner one.
+// cut replaces a piece of a file. If the cuts of two nested nodes meet, the text of the outer node
+// encloses the inner one's.
 type cut struct {
 	from, to int // bytes
 	after    bool
@@ -90,7 +90,7 @@ func (w *weave) text(name string, plain []byte) []byte {
 
 func (w *weave) offset(p token.Pos) int { return w.src.set.Position(p).Offset }
 
-// id returns the number of the mutant of a kind at the position, 0 if there is none.
+// id returns the number of the mutant of a kind at the position, or 0.
 func (w *weave) id(at token.Pos, kind string) int {
 	p := w.src.set.Position(at)
 	id := w.ids[place{w.file, p.Line, p.Column, kind}]
@@ -122,8 +122,8 @@ var (
 	bitAssigned = map[token.Token]string{token.OR_ASSIGN: "OrInto", token.AND_ASSIGN: "AndInto"}
 )
 
-// visit weaves in the mutants of one node. Mutants that it does not know are tried with programs of
-// their own.
+// visit weaves in the mutants of one node. Mutants that it does not know are tried with separate
+// programs.
 func (w *weave) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:

@@ -65,7 +65,7 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 }
 
 // run runs the compiled tests, and reports whether they detect the mutant in them. The environment
-// is added to that of the tests.
+// is added to the tests'.
 func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (became status,
 	spent time.Duration, err error) {
 	parts := []string{"-test.skip=" + t.slow, "-test.run=" + t.slow}

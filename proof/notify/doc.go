@@ -1,3 +1,3 @@
-// Package notify holds host/notify to what it promises (L4), from outside: its queues on SQLite and
+// Package notify checks the promises of host/notify (L4) from outside: its queues on SQLite and
 // PostgreSQL, and processes that send notices and are killed with kill -9.
 package notify

@@ -33,7 +33,7 @@ type arrival struct {
 	accepted bool
 }
 
-// world is the receivers, the nodes, and what the judge needs.
+// world has the receivers, the nodes, and the judge's data.
 type world struct {
 	*testing.T
 
@@ -51,7 +51,7 @@ type world struct {
 	killed   int                   // guarded by mu
 }
 
-// drill is the whole story; it returns what the judge found.
+// drill is the whole story; it returns the judge's findings.
 func drill(t *testing.T, n node, kills int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(120+20*kills)*time.Second)
@@ -141,7 +141,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, w.node.Trap, http.StatusTemporaryRedirect)
 	case 2:
 		<-r.Context().Done() // it hangs
-	case 3, 4: // what was accepted, the sender need not learn
+	case 3, 4: // accepted, but the sender need not learn it
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -175,7 +175,7 @@ func (w *world) toKill() bool {
 	for _, total := range w.arrivals {
 		sent += len(total)
 	}
-	return w.doomed > 0 && sent < 40*w.kills // if there is nothing left to send, nobody can be killed
+	return w.doomed > 0 && sent < 40*w.kills // kill only while there is something to send
 }
 
 // start starts a node.
@@ -283,7 +283,7 @@ func (w *world) judge(ctx context.Context, ids []string) []string {
 	return w.wrong
 }
 
-// judgeRun says what is wrong with the webhooks of a run that has so many events.
+// judgeRun returns the faults in the webhooks of a run with this many events.
 func judgeRun(endpoint, id string, last uint64, arrivals []arrival) (wrong []string) {
 	accepted := make(map[uint64]bool)
 	for _, a := range arrivals {
@@ -306,7 +306,7 @@ func judgeRun(endpoint, id string, last uint64, arrivals []arrival) (wrong []str
 	return wrong
 }
 
-// L4: the judge sees what is missing and what is out of order.
+// L4: the judge detects missing and misordered events.
 func TestL4TheJudge(t *testing.T) {
 	good := []arrival{{"r/1", false}, {"other/9", true}, {"r/1", true}, {"r/2", true}, {"r/1", true}, {"r/3", true}}
 	require.Empty(t, judgeRun("a", "r", 3, good))

@@ -27,7 +27,7 @@ type node struct {
 	Store string // a SQLite file, or the connection string of a PostgreSQL
 	Start time.Time
 	URL   string // of the receivers; the endpoint's and the node's name follow
-	Trap  string // what nobody may reach
+	Trap  string // a forbidden address
 	Break string // a promise that the node does not keep
 }
 
@@ -48,8 +48,8 @@ const forbidden = "forbidden"
 // onSQLite reports whether the store is a SQLite file.
 func (n *node) onSQLite() bool { return cast.OnSQLite(n.Store) }
 
-// faster is how much faster than the machine's the clock of SQLite's nodes runs, so that leases of
-// killed nodes end soon. That of PostgreSQL cannot.
+// faster is the speed of the clock of SQLite's nodes, so that leases of killed nodes end soon.
+// PostgreSQL's clock cannot be changed.
 const faster = 10
 
 func (n *node) clock() lifecycle.Clock {
@@ -96,7 +96,7 @@ var asksTwice = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink
 	return engine.Done("done"), nil
 })
 
-// serve is what the process of a node does.
+// serve is the main function of a node's process.
 func (n *node) serve(ctx context.Context) error {
 	s, q, err := n.open(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (q lateQueue) Add(_ context.Context, endpoint string, entries []notify.Entr
 	return nil
 }
 
-// looseQueue takes each notice for one of a run of its own.
+// looseQueue assigns each notice to a separate run.
 type looseQueue struct{ notify.Queue }
 
 func (q looseQueue) Add(ctx context.Context, endpoint string, entries []notify.Entry, now time.Time) error {

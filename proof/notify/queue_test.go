@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// sqliteSettings are those of docs/notify.md.
+// sqliteSettings are from docs/notify.md.
 const sqliteSettings = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 
 // openSQLite opens a file as docs/notify.md says.
@@ -68,7 +68,7 @@ func entries(run string, first, last uint64) (all []notify.Entry) {
 	return all
 }
 
-// idsOf are the IDs of what was claimed, sorted.
+// idsOf returns the IDs of the claimed notices, sorted.
 func idsOf(claimed []notify.Claimed) []string {
 	ids := make([]string, 0, len(claimed))
 	for _, c := range claimed {
@@ -165,7 +165,7 @@ func TestL4QueuesKeepTheirPromises(t *testing.T) {
 			require.Equal(t, page.want, got, page)
 		}
 
-		// What is added again stays as it is, unless it is another event.
+		// Repeated entries do not change, unless the event differs.
 		require.NoError(t, q.Add(ctx, "e", entries("a", 9, 12), now.Add(time.Hour)))
 		count(3, 2, 2, start)
 		require.NoError(t, q.Add(ctx, "e", []notify.Entry{{RunID: "a", Seq: 10, Body: []byte(`{"another": "run"}`)}}, now))

@@ -11,8 +11,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// L1: what waits for a person is listed, live, and is answered in place; the agent gets what was
-// pressed.
+// L1: waiting questions are listed, live, and answered in place; the agent gets the pressed choice.
 func TestL1APersonAnswersWhatWaits(t *testing.T) {
 	w := openWorld(t)
 	ada := w.open("ada", "")
@@ -43,7 +42,8 @@ func TestL1APersonAnswersWhatWaits(t *testing.T) {
 	require.Equal(t, "ada", w.answered("menu")[0].Actor)
 }
 
-// L1: two answer at once; one wins, and the other is told so in place, with who, and loses no word.
+// L1: two people answer at once; one wins, and the other learns that in place, with the winner's
+// name, and loses no text.
 func TestL1OfTwoWindowsOneWinsAndTheOtherLearnsWho(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, openText("What shall the headline be?"))
@@ -66,8 +66,8 @@ func TestL1OfTwoWindowsOneWinsAndTheOtherLearnsWho(t *testing.T) {
 	loser.pictures("lost")
 }
 
-// L1: somebody who looks at a question that is answered elsewhere is told at once, without pressing
-// anything.
+// L1: a person who views a question that is answered elsewhere sees that immediately, without
+// pressing anything.
 func TestL1WhoLooksAtAQuestionSeesThatItIsSettled(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
@@ -91,7 +91,7 @@ const order = `{"type":"object","required":["name","count","size","address"],"pr
 		"city":{"type":"string","title":"City","pattern":"^[A-Z]"}}},
 	"notes":{"type":"array","title":"Notes","items":{"type":"string"}}}}`
 
-// K3: a form comes from its schema; what the server refuses stands at its field, and can be
+// K3: a form comes from its schema; the server's rejection appears at its field, and can be
 // corrected there.
 func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	w := openWorld(t)
@@ -128,8 +128,7 @@ func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	require.Contains(t, string(w.answered("r")[0].Value), "90071992547409931.10", "no number is rounded")
 }
 
-// K4: an approval shows its arguments as they are, marks what was edited, and asks to acknowledge
-// the risk.
+// K4: an approval shows its arguments unchanged, marks edits, and asks to acknowledge the risk.
 func TestK4AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	w := openWorld(t)
 	q := approval(t, "Pay the invoice of ACME?", "payments.transfer", `{"to":"ACME Ltd.",
@@ -185,7 +184,7 @@ func TestK5SeveralVoteAndSeeWhoHas(t *testing.T) {
 	ada.sees("Too dear.")
 }
 
-// K5: a question is claimed, shown as claimed to others, given back, and put to somebody else.
+// K5: a question is claimed, shown as claimed to others, released, and reassigned.
 func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},
@@ -200,14 +199,14 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 	ada.write("People", "eve")
 	ada.press("Release")
 	bob.until(`document.querySelector("textarea")?.value === "As rent"`)
-	ada.sees("Claim for 15 minutes") // and what was begun is kept
+	ada.sees("Claim for 15 minutes") // and the draft is kept
 	ada.press("Reassign now")
 	ada.sees("This question is not for you. Its audience: eve.")
 	eve := w.open("eve", "")
 	eve.sees("How do we book this?")
 }
 
-// K7: what happens when nobody answers is said, and counts down.
+// K7: the page shows what happens without an answer, and counts down.
 func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
 	w := openWorld(t)
 	q := confirm("Close the shop tonight?")
@@ -236,7 +235,7 @@ func TestK7WhatHappensWithoutAnAnswerCountsDown(t *testing.T) {
 	ada.until(`![...document.querySelectorAll("button")].some((b) => b.innerText.includes("Extend by"))`)
 }
 
-// K1: the questions of a turn stand together, and one goes from one to the next.
+// K1: the questions of a turn are shown together, and can be stepped through.
 func TestK1QuestionsOfOneRunStandTogether(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, confirm("Is the hall booked?"), openText("Who speaks first?"))

@@ -32,7 +32,7 @@ var (
 // do.
 const patience = 20 * time.Second
 
-// browser is the one Chromium of all tests; nil where there is none.
+// browser is the one Chromium of all tests; nil if not installed.
 var browser context.Context
 
 func TestMain(m *testing.M) {
@@ -119,7 +119,7 @@ func (w *world) open(person, place string) *window {
 	return o
 }
 
-// within fails the test if something takes for ever that knows no deadline.
+// within fails the test if an action without a deadline hangs.
 func (o *window) within(what string, do func()) {
 	o.t.Helper()
 	done := make(chan struct{})
@@ -134,7 +134,8 @@ func (o *window) within(what string, do func()) {
 	}
 }
 
-// watch notes what a page must not do: fail, break its policy, or ask another host.
+// watch records forbidden events of a page: errors, violations of its policy, requests to another
+// host.
 func (o *window) watch(event any, address string) {
 	fault := ""
 	switch ev := event.(type) {
@@ -239,20 +240,20 @@ func named(name string) string {
 			.some((n) => n?.trim() === %s))`, quote(name))
 }
 
-// press presses what has this text.
+// press presses the element with this text.
 func (o *window) press(name string) {
 	o.t.Helper()
 	o.with(named(name), "e.click()")
 }
 
-// with waits until an expression finds an element, and acts on it, as e, in the same moment: the
-// page may draw the element anew in the next one.
+// with waits until an expression finds an element, and acts on it, as e, at the same moment: the
+// page may redraw the element in the next one.
 func (o *window) with(element, action string) {
 	o.t.Helper()
 	o.until(fmt.Sprintf("((e) => e !== undefined && (%s, true))(%s)", action, element))
 }
 
-// write writes into the field with this label, key by key, in place of what is there.
+// write writes into the field with this label, key by key, replacing its content.
 func (o *window) write(label, text string) {
 	o.t.Helper()
 	field := fmt.Sprintf(`[...document.querySelectorAll("input, textarea")].find((e) => e.checkVisibility()

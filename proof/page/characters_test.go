@@ -90,7 +90,7 @@ func TestN4ThePageShowsMixedTextsAsGoDoes(t *testing.T) {
 	require.Empty(t, wrong)
 }
 
-// N4: a call that hides a part of itself is seen for what it is, as a table and as JSON; so are the
+// N4: a call that hides a part of itself is shown completely, as a table and as JSON; so are the
 // names and values of options.
 func TestN4WhatIsApprovedIsShown(t *testing.T) {
 	w := openWorld(t)

@@ -75,7 +75,7 @@ func TestL1AnOperatorSeesUntilWhenWhyAndWhere(t *testing.T) {
 	ada.accessible("nodes")
 }
 
-// K7: a question is due when its wait ends: a reminder before is none.
+// K7: a question is due when its wait ends, not at a reminder before.
 func TestK7AReminderIsNotWhenAQuestionIsDue(t *testing.T) {
 	w := openWorld(t)
 	q := confirm("Close the shop?")
@@ -170,8 +170,8 @@ func TestL1OnlyWhoIsAskedIsOfferedToAskOthers(t *testing.T) {
 	bob.until(offered)
 }
 
-// L1: a browser has six connections for one server, and each window wants two of them for its streams. With more
-// windows than that, each still shows what happens, and sends what is decided.
+// L1: a browser has six connections for one server, and each window needs two of them for its
+// streams. With more windows than that, each still shows current events, and sends decisions.
 func TestL1ManyWindowsStayCurrent(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
@@ -193,7 +193,7 @@ func TestL1ManyWindowsStayCurrent(t *testing.T) {
 	}
 }
 
-// L1: whoever may not answer reads why, and by whom or for whom the question is by now.
+// L1: a person who may not answer reads the reason, and the current claimant or audience.
 func TestL1WhyNotFollowsTheQuestion(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}},

@@ -30,8 +30,7 @@ type formCase struct {
 	OnlyJSON bool
 }
 
-// enter fills in the fields of a part as a person does: it presses and types, and reads nothing but
-// what the page shows.
+// enter fills in the fields of a part like a person: it presses and types, and reads only the page.
 //
 //go:embed testdata/enter.js
 var enterScript string
@@ -148,7 +147,7 @@ func TestN3AFormGoesFromFieldsToJSONAndBack(t *testing.T) {
 		string(w.answered("r")[0].Value), "what was typed as JSON is sent as it was typed")
 }
 
-// N3: what was opened, left out or is null in a form is so after a reload.
+// N3: opened, omitted and null parts of a form survive a reload.
 func TestN3AReloadKeepsWhatIsOpenedLeftOutAndNull(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, engine.Question{Kind: engine.FillFields, Prompt: "What?", Schema: json.RawMessage(`{
@@ -171,8 +170,8 @@ func TestN3AReloadKeepsWhatIsOpenedLeftOutAndNull(t *testing.T) {
 	require.JSONEq(t, `{"note":null,"group":{},"to":[]}`, string(w.answered("r")[0].Value))
 }
 
-// N3: a small schema can have endless fields; the form is there at once all the same, and goes on
-// as JSON where there are too many.
+// N3: a small schema can have endless fields; the form still appears immediately, and continues as
+// JSON beyond the limit.
 func TestN3ARecursiveSchemaLeavesThePageAlive(t *testing.T) {
 	w := openWorld(t)
 	node := func(required string) json.RawMessage {

@@ -24,8 +24,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// everything is all text of the page, with what only a screen reader says. What a person edits shows
-// itself, except where it is JSON.
+// everything is all text of the page, including text for screen readers. Editable text shows
+// itself, except JSON.
 const everything = `document.body.innerText + [...document.querySelectorAll("*")].flatMap((e) => [e.ariaLabel, e.title,
 	e.placeholder, e.matches("option, svg title") ? e.textContent : "", e.matches("textarea.code") ? e.value : ""]
 	.filter((text) => typeof text === "string")).join("\n")`
@@ -104,8 +104,8 @@ func decoded(body []byte) string {
 	return collect(v)
 }
 
-// N4: no front end that people read hides a character of what an agent wrote, wherever it is shown.
-// cmd/internal/console has the same for the command line, and host/notify/mail for mails.
+// N4: no front end for people hides a character of an agent's text, wherever it is shown.
+// cmd/internal/console tests the same for the command line, and host/notify/mail for mails.
 func TestN4EachFrontEndShowsHostileText(t *testing.T) {
 	w := openWorld(t)
 	ada := w.open("ada", "")

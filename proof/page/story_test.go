@@ -48,8 +48,8 @@ func TestL3AReloadInTheMiddleOfTypingLosesNothing(t *testing.T) {
 	ada.until(field("/amount") + `?.value === "4x"`)
 }
 
-// L3: while the server is gone the page says so and keeps what is typed; when it is back the page
-// goes on by itself, and shows what has come meanwhile.
+// L3: while the server is gone the page says so and keeps typed text; when it is back the page
+// continues by itself, and shows the events in between.
 func TestL3TheConnectionIsLostAndComesBack(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r"}, openText("What shall the headline be?"))
@@ -176,14 +176,14 @@ func TestL3APageThatIsReloadedSendsWhatWasOnItsWay(t *testing.T) {
 	}
 }
 
-// discard is a response that nobody gets.
+// discard is a response without a receiver.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// L1: everything can be done by keys alone, and what has the focus can be seen.
+// L1: everything can be done with the keyboard, and the focus is visible.
 func TestL1AQuestionIsAnsweredByKeysAlone(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "a"}, confirm("First?"))
@@ -225,7 +225,7 @@ func TestL1AQuestionIsAnsweredByKeysAlone(t *testing.T) {
 	require.Equal(t, "Too dear.", w.answered("b")[0].Text)
 }
 
-// L1: what somebody wrote is shown as text, whatever it is: nothing of it is executed, and no
+// L1: people's text is shown as text, whatever its content: nothing of it is executed, and no
 // character can hide.
 func TestL1HostileTextIsShownAsText(t *testing.T) {
 	w := openWorld(t)
@@ -307,7 +307,7 @@ func TestL1AThousandQuestionsAreListedInParts(t *testing.T) {
 	ada.sees("Is this number 0999?")
 }
 
-// L1: who operates sees why a run does not go on, its life as a picture, and can cancel and fork
+// L1: an operator sees why a run does not continue, its life as a picture, and can cancel and fork
 // it.
 func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	w := openWorld(t)
@@ -347,7 +347,7 @@ func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	ada.accessible("the system")
 }
 
-// L1: a run that is held says why, and goes on as the operator decides.
+// L1: a held run shows the reason, and continues as the operator decides.
 func TestL1AnOperatorRaisesTheBudgetOfAHeldRun(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "r", Budget: lifecycle.Budget{Turns: 1}}, confirm("Ship?"))

@@ -38,7 +38,7 @@ type world struct {
 	ends map[string]func() (engine.Outcome, error)
 }
 
-// groups are those of the people in these tests.
+// groups are the groups of the people in these tests.
 var groups = map[string][]string{"ada": {"finance"}, "bob": {"finance"}, "carl": {"finance"}, "eve": {"sales"}}
 
 func identify(r *http.Request) (lifecycle.Actor, error) {
@@ -98,7 +98,7 @@ func (w *world) unplug() {
 
 func (w *world) url() string { return "http://" + w.address }
 
-// turn asks what the test has put into the world for the run, and ends with what was answered.
+// turn asks the questions that the test has set for the run, and ends with the answers.
 func (w *world) turn(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

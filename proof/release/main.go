@@ -4,8 +4,7 @@
 //	go run ./proof/release -to DIR       GOPROXY=file://DIR serves every module in its next version
 //	go run ./proof/release -modules      list the modules in the order of their tags, with that version
 //
-// The next version is the one that the modules require of each other. It is the same for all of
-// them.
+// The next version is the one required between the modules. It is the same for all of them.
 package main
 
 import (
@@ -82,7 +81,7 @@ func (m mod) path() string { return m.file.Module.Mod.Path }
 // tag is the name of the git tag that publishes the module.
 func (m mod) tag(version string) string { return path.Join(m.dir, version) }
 
-// replaces reports whether the module replaces others. Such a module cannot be installed by its
+// replaces reports whether the module has replace directives. It then cannot be installed by its
 // path.
 func (m mod) replaces() bool { return len(m.file.Replace) > 0 }
 
@@ -175,8 +174,8 @@ func (m mod) layOut(root, to, version string, files []string) error {
 	return errors.Join(err, archive.Close())
 }
 
-// content lists a module's files; zip.Create leaves out those of nested modules. Like the go
-// command, it gives the repository's licence to a module without one.
+// content lists a module's files; zip.Create omits nested modules' files. Like the go command, it
+// adds the repository's licence to a module without one.
 func (m mod) content(root string, files []string) []zip.File {
 	var all []zip.File
 	licensed := false

@@ -29,7 +29,7 @@ type part struct {
 	id    string
 	by    act // the act in which the run is submitted
 	spec  lifecycle.Spec
-	turns []engine.Func // by attempt; further attempts execute the last one
+	turns []engine.Func // by attempt; later attempts execute the last one
 	// The run is a fork of the source, from its first question; by Ada with an answer of hers, or by
 	// the author.
 	source, author string
@@ -169,8 +169,8 @@ var cast = []part{
 		asks),
 		stops: queued, at: 1, passes: 2 * time.Second, then: waiting, next: answered, ends: succeeded},
 
-	// A parent that waits for two children: one of them asks a question, and the other has ended
-	// but is kept until the parent ends (M3).
+	// A parent that waits for two children: the first asks a question, and the other has ended but is
+	// kept until the parent ends (M3).
 	{id: "parent", by: first, turns: turns(spawns, joins), stops: queued, at: 1, ends: succeeded},
 	{id: asking, by: first, parent: "parent", turns: turns(asks, paints), stops: waiting, at: 1, next: answered,
 		ends: succeeded},
@@ -214,8 +214,7 @@ var cast = []part{
 	{id: "lost", by: second, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
-	// Held runs (J1, J5, J13). In a later version somebody resumes them, or they go on by
-	// themselves.
+	// Held runs (J1, J5, J13). In a later version they are resumed, or continue automatically.
 	{id: "held-interrupted", by: first, spec: lifecycle.Spec{OnInterrupt: lifecycle.Ask}, turns: turns(hangs),
 		stops: running, at: 1, next: answered, ends: succeeded},
 	{id: "held-for-budget", by: second, spec: lifecycle.Spec{Budget: lifecycle.Budget{Turns: 1, Tokens: 1 << 40}},
@@ -303,7 +302,7 @@ func hangs(ctx context.Context, _ engine.Turn, _ engine.Sink) (engine.Outcome, e
 	return engine.Outcome{}, context.Cause(ctx)
 }
 
-// spends is asks, with what it has used.
+// spends is asks, with usage.
 func spends(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	o, err := asks(ctx, t, s)
 	o.Usage = engine.Usage{InputTokens: 40, OutputTokens: 2, CostUSD: 0.001}

@@ -86,7 +86,7 @@ var pools = []slots.Pool{{Name: "p", Capacity: 8, KeyCapacity: 4}}
 // leaseOfNode is longer than the play, both by the play's clock and by a server's.
 const leaseOfNode = time.Hour
 
-// host stands for a process that works on the runs: a node, or a client, which has no engine.
+// host represents a process that works on the runs: a node, or a client, which has no engine.
 type host struct {
 	*lifecycle.Client
 	store  store.Store
@@ -196,8 +196,8 @@ func (c *calls) count(id string) int {
 	return c.of[id]
 }
 
-// turn executes the turn of the cast for this run and attempt. Further attempts execute the last
-// turn of the cast.
+// turn executes the turn of the cast for this run and attempt. Later attempts execute the last turn
+// of the cast.
 func turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	at := slices.IndexFunc(cast, func(p part) bool { return p.id == t.RunID })
 	if at < 0 || len(cast[at].turns) == 0 {

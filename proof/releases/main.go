@@ -1,7 +1,7 @@
 // Command releases makes testdata/releases/VERSION: everything that this version of the library can
 // store, as data that later versions must open. A release makes its folder once, and the folder
-// never changes afterwards, because the files of users do not change either. The tests beside this
-// program open every folder with the current code and bring its runs to their ends.
+// never changes afterwards, because the files of users do not change either. The tests of this
+// package open every folder with the current code and bring its runs to their ends.
 //
 //	go run ./proof/releases v0.2.0
 //

@@ -104,7 +104,8 @@ func (h *host) perform(ctx context.Context, now act) error {
 			}
 		}
 	}
-	for _, p := range cast { // nothing else moves the clock from when a run falls due until it has gone on
+	for _, p := range cast { // nothing else advances the clock from a run's due time until it has
+		// continued
 		if p.by == now-1 && len(p.recovered) > 0 {
 			for _, state := range p.recovered[1:] {
 				h.clock.pass(2 * time.Second)

@@ -35,7 +35,7 @@ const folders = "../../testdata/releases"
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // J14 J8 E1: the current code opens and migrates the data of each release. Every run is read as
-// that release read it, goes on, and ends as planned. Its log keeps the contract of the version
+// that release read it, continues, and ends as planned. Its log keeps the contract of the version
 // that began it.
 func TestRunsOfEachReleaseGoOn(t *testing.T) {
 	releases, err := os.ReadDir(folders)
@@ -59,8 +59,8 @@ func TestThisVersionHasAFolder(t *testing.T) {
 	require.DirExists(t, filepath.Join(folders, string(version[1])), "make it: see RELEASING.md")
 }
 
-// J14: runs that the current code stores go on as well, from every state that a run can have. A new
-// state must be added to the cast.
+// J14: runs stored by the current code continue as well, from every state that a run can have. A
+// new state must be added to the cast.
 func TestTheCastStandsInEveryWay(t *testing.T) {
 	folder := t.TempDir()
 	dsn := pgtest.DSN(t)
@@ -305,7 +305,7 @@ func (w *world) requireKnown() {
 	}
 }
 
-// settle lets happen to the runs what their fates say, until all have ended except those that stay.
+// settle executes the fates of the runs, until all have ended except the ones that stay.
 func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 	w.Helper()
 	pause := time.NewTicker(2 * time.Millisecond)
@@ -326,7 +326,8 @@ func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 				if resume.Choice == lifecycle.ChoiceRaise {
 					resume.Budget = lifecycle.Budget{Turns: 10}
 				}
-				_ = w.Resume(w.Context(), r.ID, resume) // it may have gone on by itself: its end is what matters
+				_ = w.Resume(w.Context(), r.ID, resume) // it may have continued automatically: only its end
+				// matters
 			case r.Next == answered && run.Pending != nil:
 				_, err := w.Reply(w.Context(), r.ID, replyTo(run.Pending))
 				require.NoError(w, err, r.ID)

@@ -23,7 +23,7 @@ type agent struct {
 	onLoss   func(string, error) // guarded by world.mu
 }
 
-// session stands for a resident process and holds the answers that it has received.
+// session represents a resident process and holds its answers.
 type session struct {
 	heard  []string
 	busy   bool // a turn is using the process
@@ -107,13 +107,13 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return a.outcome(t, p, heard)
 }
 
-// step waits at the gate until the scheduler lets it go on.
+// step waits at the gate until the scheduler releases it.
 func (a *agent) step(ctx context.Context, t engine.Turn, what string, apply func()) error {
 	return a.view.ask(ctx, &request{kind: "Agent", what: fmt.Sprintf("%s attempt %d %s", t.RunID, t.Attempt, what),
 		apply: apply})
 }
 
-// resume returns the answers that the agent has heard, including that of this turn.
+// resume returns the agent's answers, including this turn's.
 func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 	w := a.view.world
 	if a.kind == fsm.ProfileStickyProcess {
@@ -177,7 +177,7 @@ func handle(heard []string) *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("=" + strings.Join(heard, "|"))}
 }
 
-// broken ends a turn that could not go on, and the agent's process.
+// broken ends a turn that could not continue, and the agent's process.
 func (a *agent) broken(ctx context.Context, t engine.Turn, err error) (engine.Outcome, error) {
 	a.drop(t.RunID)
 	if cause := context.Cause(ctx); cause != nil {

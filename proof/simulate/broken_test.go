@@ -91,8 +91,8 @@ func (s *generous) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 	return s.Store.Claim(ctx, req)
 }
 
-// twice is a store that does not compare versions: a commit that lost a race, or a retry of one
-// that was stored, is stored after the first.
+// twice is a store that does not compare versions: a commit that lost a race, or a retry of a
+// stored one, is stored after the first.
 type twice struct{ store.Store }
 
 func (s twice) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -120,7 +120,7 @@ func following(c store.Commit, now store.Run) store.Commit {
 	return c
 }
 
-// undead is a store that acknowledges the end of a lease, and goes on accepting writes under it.
+// undead is a store that acknowledges the end of a lease, but keeps accepting writes under it.
 type undead struct{ store.Store }
 
 func (s undead) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
@@ -223,8 +223,7 @@ func (s overwriting) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// unmoved is a store that stores that a question was put to others, and still has those who were
-// asked.
+// unmoved is a store that records a reassignment but keeps the old audience.
 type unmoved struct{ store.Store }
 
 func (s unmoved) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -244,8 +243,7 @@ func (s unmoved) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// unsteady is a store that keeps no further votes on a question once a step of its wait was carried
-// out.
+// unsteady is a store that keeps no more votes on a question after a step of its wait.
 type unsteady struct{ store.Store }
 
 func (s unsteady) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -267,7 +265,7 @@ func (s unsteady) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// lavish is a store that now and then forgets what a turn has used.
+// lavish is a store that sometimes forgets a turn's usage.
 type lavish struct {
 	store.Store
 	stored int
@@ -303,8 +301,8 @@ func (s *skipping) ReadFeed(ctx context.Context, l store.FeedLease, after store.
 	return page, err
 }
 
-// oblivious is a store that now and then forgets the cursor of a feed, and goes on where it was
-// before.
+// oblivious is a store that sometimes forgets the cursor of a feed, and continues from the earlier
+// one.
 type oblivious struct {
 	store.Store
 	acks int

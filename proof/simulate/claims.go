@@ -11,19 +11,18 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has people who claim questions before they reply, and give some of them back (K5). That
-// nobody else answers or claims a question meanwhile is judged from the events (IV-47).
+// This file has people who claim questions before they reply, and release some of them (K5). The
+// events show that no one else answers or claims a question in the meantime (IV-47).
 
 // claimPlan is how a person who answers questions claims them first.
 type claimPlan struct {
 	seed   uint64
 	often  int           // of a thousand questions that the person is about to answer
 	lasts  time.Duration // how long a claim is at most
-	thinks time.Duration // the longest time between the claim and what the person does then
+	thinks time.Duration // the longest time between the claim and the person's next action
 }
 
-// planClaims lets people of some runs claim questions. Like planHolds, it has a generator of its
-// own.
+// planClaims lets people of some runs claim questions. Like planHolds, it has a separate generator.
 func (p *plan) planClaims() {
 	r := rand.New(rand.NewPCG(uint64(p.peace), uint64(p.lease)<<20|uint64(p.poll)))
 	for _, run := range p.runs {
@@ -36,8 +35,8 @@ func (p *plan) planClaims() {
 	}
 }
 
-// claims has the person claim the question before they reply to it, if they do such a thing. It
-// reports whether they go on to reply: not if somebody else has the question, or they give it back.
+// claims lets the person claim the question before they reply to it, if planned. It reports whether
+// they continue to the reply: not if another person has claimed the question, or they release it.
 func (p *person) claims(ctx context.Context, plan *replierPlan, r *rand.Rand, id int) bool {
 	if !chance(r, plan.claims.often) || p.run.need(id).several() {
 		return true
@@ -58,13 +57,13 @@ func (p *person) claims(ctx context.Context, plan *replierPlan, r *rand.Rand, id
 	return false
 }
 
-// claimOf is a claim that its person was told is made.
+// claimOf is a claim acknowledged to its person.
 type claimOf struct {
 	question int
 	by       string
 }
 
-// claimed explains which claim is not in the events though its person was told that it is made.
+// claimed reports an acknowledged claim that is not in the events.
 func (e *ending) claimed(*ending) string {
 	logged := make(map[claimOf]int)
 	for _, event := range e.log {

@@ -106,7 +106,7 @@ func (v *view) tick(now time.Time, step int) bool {
 	return fired != nil
 }
 
-// next returns when the next timer of the view falls due, or zero if there is none in the future.
+// next returns when the next timer of the view falls due, or zero.
 func (v *view) next(now time.Time) time.Time {
 	for _, t := range v.timers {
 		if t.due.After(now) {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// settled reports whether nothing is left to happen: each run has ended or waits for ever, and all
-// people have gone.
+// settled reports whether nothing more will happen: each run has ended or waits without limit, and
+// all people have gone.
 func (w *world) settled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +34,7 @@ func (w *world) settled() bool {
 	return w.feedBehind() == ""
 }
 
-// unsettled describes what is left to happen.
+// unsettled describes the remaining activity.
 func (w *world) unsettled() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,7 @@ func (w *world) unsettled() string {
 	return strings.Join(open, ", ")
 }
 
-// holds reports whether the world must go on for this person.
+// holds reports whether the world must continue for this person.
 func (w *world) holds(p *person) bool {
 	if p.gone || p.stays {
 		return false
@@ -69,8 +69,8 @@ func (w *world) holds(p *person) bool {
 	return !p.passive || !w.waitsForEver(p.run.spec.ID)
 }
 
-// waitsForEver reports whether the run waits for a person, without a deadline. One that is held
-// waits for the operator, who comes.
+// waitsForEver reports whether the run waits for a person, without a deadline. A held run waits for
+// the operator, who comes.
 func (w *world) waitsForEver(id string) bool {
 	r := w.witness.runs[id]
 	return r != nil && r.State == fsm.StateWaitingUser && r.Deadline.IsZero() && !r.Held()

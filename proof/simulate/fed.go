@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the judge of the feed (K8): nothing is passed over, the events of a run come in
-// their order, what was not acknowledged comes again, and what was does not.
+// This file has the judge of the feed (K8): it skips nothing, delivers the events of a run in
+// order, repeats unacknowledged events, and never acknowledged ones.
 
 // fed is something that happened between the feed and a reader.
 type fed struct {
@@ -18,7 +18,7 @@ type fed struct {
 	what feedNote
 	run  string
 	seq  uint64
-	part bool // of an acknowledgement: further events of the same commit may follow
+	part bool // of an acknowledgement: other events of the same commit may follow
 }
 
 type feedNote int
@@ -26,7 +26,7 @@ type feedNote int
 const (
 	feedLeased feedNote = iota // the reader is served from now on
 	feedGave
-	feedAcks  // the reader acknowledges what it has got; nobody knows yet whether that is stored
+	feedAcks  // the reader acknowledges its events; whether that is stored is unknown
 	feedAcked // that is stored
 )
 
@@ -93,7 +93,7 @@ func (w *world) releaseFeed(l store.FeedLease) error {
 	return err
 }
 
-// feedBehind explains what the feed's readers have not acknowledged yet.
+// feedBehind lists the events not acknowledged yet.
 func (w *world) feedBehind() string {
 	if !w.plan.feed.read {
 		return ""
@@ -113,7 +113,7 @@ func (w *world) feedBehind() string {
 type feedSession struct {
 	got       []fed
 	last      map[string]uint64 // by run
-	confirmed map[string]uint64 // what was known to be acknowledged when it began
+	confirmed map[string]uint64 // known to be acknowledged when it began
 }
 
 // feedJudge follows the feed.
@@ -122,7 +122,7 @@ type feedJudge struct {
 
 	logs     map[string][]uint64 // by run: the numbers of the events that the readers want
 	sessions map[*view]*feedSession
-	// Up to where somebody has acknowledged, and up to where that is known to be stored.
+	// The last acknowledged events, and the last ones known to be stored as acknowledged.
 	acked, confirmed map[string]uint64
 }
 
@@ -151,7 +151,7 @@ func (w *world) judgeFeed(endings []*ending) string {
 	return j.rest()
 }
 
-// follow takes the next note, and explains what is wrong with it.
+// follow processes the next note, and returns its fault.
 func (j *feedJudge) follow(n *fed) string {
 	s := j.sessions[n.view]
 	switch n.what {
@@ -199,7 +199,7 @@ func (j *feedJudge) gave(s *feedSession, n *fed) string {
 	return ""
 }
 
-// rest reads what nobody has acknowledged, and explains what is missing there.
+// rest reads the unacknowledged events, and reports missing ones.
 func (j *feedJudge) rest() string {
 	l, _, err := j.store.LeaseFeed(j.ctx, feedName, time.Second, time.Now().Add(time.Hour))
 	if err != nil {
@@ -209,7 +209,7 @@ func (j *feedJudge) rest() string {
 	if err != nil {
 		return err.Error()
 	}
-	first := make(map[string]uint64) // of each run, of what is left
+	first := make(map[string]uint64) // of each run, among the rest
 	for _, c := range left.Commits {
 		if len(c.Events) > 0 && first[c.RunID] == 0 {
 			first[c.RunID] = c.Events[0].Seq

@@ -14,20 +14,20 @@ import (
 )
 
 // This file has a feed that the processes of all hosts read under one name (K8): one of them is
-// served at a time, and another takes over when it ends, stands still or dies. What they got is
-// judged in fed.go.
+// served at a time, and another takes over when it ends, pauses or dies. fed.go judges their
+// events.
 
 // feedName is the name of the feed.
 const feedName = "audit"
 
-// feedPlan is what a seed decides about the feed.
+// feedPlan is the seed's plan for the feed.
 type feedPlan struct {
 	read  bool // hosts read it
 	seed  uint64
 	types []string // of events; nil for all
 }
 
-// planFeed has the hosts of some worlds read a feed. Like planHolds, it has a generator of its own.
+// planFeed lets the hosts of some worlds read a feed. Like planHolds, it has a separate generator.
 func (p *plan) planFeed() {
 	r := rand.New(rand.NewPCG(uint64(p.lease)<<20|uint64(p.poll), uint64(p.peace)))
 	p.feed = feedPlan{read: r.IntN(8) == 0, seed: r.Uint64()}
@@ -77,7 +77,8 @@ func (p *process) session(ctx context.Context, lc *lifecycle.Lifecycle, r *rand.
 	}
 }
 
-// acknowledges tells the store so until that is known to be stored, and reports whether it is.
+// acknowledges repeats the acknowledgement until it is known to be stored, and reports whether it
+// is.
 func (p *process) acknowledges(ctx context.Context, e lifecycle.FeedEvent) bool {
 	v, w := p.view, p.view.world
 	for {

@@ -17,9 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has people who fork runs (J6), from a settled question or from the end of a run that
-// has failed, while these runs go on or are forgotten. The fork is then lived and judged as any
-// other run.
+// This file has people who fork runs (J6), from a settled question or from the end of a failed run,
+// while these runs continue or are forgotten. The fork is then lived and judged like any other run.
 
 // forkPlan is a fork that may be made of a run.
 type forkPlan struct {
@@ -29,15 +28,15 @@ type forkPlan struct {
 	created  atomic.Pointer[runPlan]
 }
 
-// origin is what the plan of a fork inherits.
+// origin is the inheritance of a fork's plan.
 type origin struct {
 	at     lifecycle.At
 	source *runPlan
-	// heard is what its agent has been told before, and is told in the first turn.
+	// heard is the earlier memory of its agent, which the first turn gets.
 	heard []string
 }
 
-// planForks has some runs forked. Like planHolds, it has a generator of its own.
+// planForks lets some runs be forked. Like planHolds, it has a separate generator.
 func (p *plan) planForks() {
 	r := rand.New(rand.NewPCG(uint64(p.peace)<<20|uint64(p.lease), uint64(p.poll)))
 	for _, run := range p.runs {
@@ -47,7 +46,7 @@ func (p *plan) planForks() {
 	}
 }
 
-// forked is the plan of the run's fork; nil as long as nobody has tried to make it.
+// forked is the plan of the run's fork; nil before the first attempt to make it.
 func (p *runPlan) forked() *runPlan {
 	if p.fork == nil {
 		return nil
@@ -55,7 +54,7 @@ func (p *runPlan) forked() *runPlan {
 	return p.fork.created.Load()
 }
 
-// forkOf is the plan of a fork that goes on with the turns from this one on.
+// forkOf is the plan of a fork that continues with the turns from this one on.
 func (p *runPlan) forkOf(from origin, turn int, r *rand.Rand) *runPlan {
 	f := &runPlan{spec: p.spec, turns: p.turns[turn:], submitAt: p.submitAt, expires: p.expires, repaired: p.repaired,
 		clings: p.clings, reports: p.reports, origin: &from}
@@ -68,8 +67,7 @@ func (p *runPlan) forkOf(from origin, turn int, r *rand.Rand) *runPlan {
 	return f
 }
 
-// inherits reports whether the turn is the first one of a fork, which goes on with what was said in
-// another run.
+// inherits reports whether the turn is the first one of a fork, which continues from another run.
 func (p *runPlan) inherits(t engine.Turn) bool {
 	return p.origin != nil && len(p.origin.heard) > 0 && t.GoesOn() && len(remembered(t.Session)) < len(p.origin.heard)
 }
@@ -173,7 +171,7 @@ func (p *person) forkable(run *store.Run, records []interaction.Record, r *rand.
 	return from, turn, true
 }
 
-// asksAgain reports whether a fork by this person does not inherit one of the answers.
+// asksAgain reports whether a fork by this person does not inherit every answer.
 func asksAgain(records []interaction.Record, author lifecycle.Actor) bool {
 	return slices.ContainsFunc(records, func(r interaction.Record) bool {
 		return r.Resolution != interaction.Superseded && (r.Question.Kind == interaction.Approval ||
@@ -287,7 +285,7 @@ func (w *world) forksFound(endings []*ending) string {
 	return ""
 }
 
-// forkedAs explains what is wrong with the fork of the run.
+// forkedAs returns the fault of the run's fork.
 func (e *ending) forkedAs(fork *ending, c *lifecycle.Client) string {
 	at := fork.plan.origin.at
 	from := fork.run.ForkedFrom
@@ -307,7 +305,7 @@ func (e *ending) forkedAs(fork *ending, c *lifecycle.Client) string {
 			return fmt.Sprintf("run %s inherits %+v, and should have heard %q", fork.run.ID, inherited, heard)
 		}
 	}
-	toldFirst := at.Question == 0 && len(heard) == 1 // it was told something, and has asked nothing
+	toldFirst := at.Question == 0 && len(heard) == 1 // it got an answer, and has asked nothing
 	if len(rounds) < len(heard) && (len(rounds) > 0 || !toldFirst) {
 		return fmt.Sprintf("run %s inherits %+v, and should have heard %q", fork.run.ID, inherited, heard)
 	}

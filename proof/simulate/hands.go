@@ -17,16 +17,15 @@ import (
 // This file has people who put open questions to others (K5), while these are answered, claimed,
 // voted on and escalated. Who is asked after that, and who may answer, is judged in waited.go.
 
-// assignerPlan is a person who puts questions to others: as the host itself, or as one of those who
-// reply.
+// assignerPlan is a person who reassigns questions: as the host itself, or as a respondent.
 type assignerPlan struct {
 	seed     uint64
 	patience int // how often they try
 	actor    lifecycle.Actor
 }
 
-// planHands has people put the questions of some runs to others. Like planHolds, it has a generator
-// of its own.
+// planHands lets people reassign the questions of some runs. Like planHolds, it has a separate
+// generator.
 func (p *plan) planHands() {
 	r := rand.New(rand.NewPCG(uint64(p.poll), uint64(p.lease)<<20|uint64(p.peace)))
 	for _, run := range p.runs {
@@ -47,14 +46,14 @@ func (p *plan) planHands() {
 // handing is a question that was put to others: by a step of its wait, or by a person.
 type handing struct {
 	to   *interaction.Audience
-	join bool // in addition to those who were asked
+	join bool // in addition to the previous audience
 }
 
-// hands are what a person was told about the questions that they have put to others.
+// hands are the answers to a person's reassignments.
 type hands struct {
 	stored  map[string]int // by handOf
 	unclear int
-	refused map[int]bool // the questions of which they were told that others are asked by now
+	refused map[int]bool // the questions whose reassignment was refused as outdated
 }
 
 // handOf names a question and whom it was put to.
@@ -111,8 +110,7 @@ func (x *waits) putTo(q *asked, to *fcmp.Audience) string {
 	return ""
 }
 
-// handedAsReported compares what people were told about the questions that they have put to others
-// with the log.
+// handedAsReported compares the answers to people's reassignments with the log.
 func (x *waits) handedAsReported() string {
 	told, unclear, logged := make(map[string]int), 0, 0
 	for _, p := range x.people {

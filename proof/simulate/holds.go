@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has held runs (J1, J5, J13): whose runs are held instead of failing, what they are held
-// for, the operator who decides about them, and the judge of both.
+// This file has held runs (J1, J5, J13): whose runs are held instead of failing, the reasons, the
+// operator who decides about them, and the judge of both.
 
-// holdPlan is what a seed decides about held runs.
+// holdPlan is the seed's plan for held runs.
 type holdPlan struct {
 	forgiving bool          // the hosts have Config.Forgiving
 	lacking   string        // the host whose processes have no sticky engine until peace; empty for none
@@ -28,7 +28,7 @@ type holdPlan struct {
 	seed      uint64        // of the operator's decisions
 }
 
-// planHolds decides about held runs. Like overload, it has a generator of its own.
+// planHolds plans held runs. Like overload, it has a separate generator.
 func (p *plan) planHolds() {
 	r := rand.New(rand.NewPCG(uint64(p.peace), uint64(p.lease)<<20|uint64(p.poll)))
 	h := &p.holds
@@ -63,14 +63,14 @@ func (p *plan) planHolds() {
 
 func hostName(i int) string { return string(rune('a' + i)) }
 
-// asks reports whether an interrupted turn of the run is held until somebody decides. Of a sticky
-// run that holds for its first turn only, whose profile is stored with its end.
+// asks reports whether an interrupted turn of the run is held until a decision. For a sticky run
+// that applies only to its first turn, whose profile is stored with its end.
 func (p *plan) asks(r *runPlan) bool {
 	return !r.spec.Repeatable &&
 		(r.spec.OnInterrupt == lifecycle.Ask || r.spec.OnInterrupt == "" && p.holds.forgiving)
 }
 
-// held reports whether the run is held for what somebody can repair.
+// held reports whether the run is held for a repairable cause.
 func (p *plan) held(r *runPlan) bool {
 	return !r.sticky && (r.spec.Hold == lifecycle.HoldOn || r.spec.Hold == "" && p.holds.forgiving)
 }
@@ -81,10 +81,10 @@ func (a *agent) unavailable() bool {
 	return a.kind == fsm.ProfileResumable && a.view.name == h.outage && h.from <= now && now < h.to
 }
 
-// decisions are what an operator was told about the decisions on one run.
+// decisions are the answers to an operator's decisions on one run.
 type decisions struct {
 	stored, unclear int
-	ended           bool // one of them may have ended the run
+	ended           bool // a decision may have ended the run
 }
 
 // maxRepairs is how often an operator has a run tried again before giving it up.
@@ -149,8 +149,8 @@ func (p *person) decide(ctx context.Context, run *store.Run, r *rand.Rand) {
 	}
 }
 
-// heldAsMeant explains which hold nobody wanted, which decision was lost, or which run failed
-// though it should have been held.
+// heldAsMeant reports an unplanned hold, a lost decision, or a run that failed though it should
+// have been held.
 func (e *ending) heldAsMeant(*ending) string {
 	w := e.world
 	logged := new(heldLog)
@@ -186,13 +186,13 @@ func (e *ending) heldAsMeant(*ending) string {
 	return ""
 }
 
-// heldLog is what the log of a run tells of decisions about its holds.
+// heldLog has the decisions about a run's holds, from its log.
 type heldLog struct {
 	decided int
 	givenUp bool
 }
 
-// read reads one event, and explains which hold nobody wanted.
+// read reads one event, and reports an unplanned hold.
 func (l *heldLog) read(e *ending, event *fcmp.Event) string {
 	w := e.world
 	switch event.Type {

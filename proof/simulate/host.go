@@ -121,7 +121,7 @@ func (h *host) process() *process {
 	return h.living
 }
 
-// stop tells the process to shut down.
+// stop asks the process to shut down.
 func (h *host) stop() {
 	p := h.process()
 	h.ending = p

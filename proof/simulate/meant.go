@@ -28,7 +28,7 @@ func (e *ending) meant(*ending) string {
 			w.plan.holds.outageBy.kind != noMishap
 	case fsm.CodeTurnTimeout:
 		because = e.plan.spec.TurnTimeout > 0
-	case fsm.CodeBudgetExhausted: // J13: somebody has given it up, as heldAsMeant checks
+	case fsm.CodeBudgetExhausted: // J13: it was given up, as heldAsMeant checks
 		because = e.plan.spec.Budget != (lifecycle.Budget{})
 	case fsm.CodeInteractiveMaxAttemptExceeded:
 		because = e.plan.spec.MaxAttempts > 0

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// mishap is what a callback of an agent does instead of its work, or before it (J10).
+// mishap is the misbehaviour of an agent's callback instead of its work, or before it (J10).
 type mishap struct {
 	kind mishapKind
 	late time.Duration // for comesLate: how long it takes, whatever its context says
@@ -22,15 +22,15 @@ const (
 	comesLate
 )
 
-// mishaps are those of one run: in one of its turns, and in the calls that recovery and a shutdown
-// make about it.
+// mishaps are the mishaps of one run: in one turn, and in the calls of recovery and shutdown about
+// it.
 type mishaps struct {
 	inTurn           int // by the number of rounds that the agent has heard
 	turn             mishap
 	check, reap, end mishap
 }
 
-// planMishaps decides which callbacks misbehave. Like planHolds, it has a generator of its own.
+// planMishaps decides which callbacks misbehave. Like planHolds, it has a separate generator.
 func (p *plan) planMishaps() {
 	if p.calm {
 		return

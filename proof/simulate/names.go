@@ -7,7 +7,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// names gives each node a name that depends on the seed alone. The library makes random ids for
+// names gives each node a name that depends only on the seed. The library makes random ids for
 // nodes, and stores list nodes by id, so that the ids would decide an order.
 type names struct {
 	given map[string]string // by the library's id

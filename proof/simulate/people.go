@@ -14,17 +14,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// person makes calls about one run, through a client of their own.
+// person makes calls about one run, through a separate client.
 type person struct {
 	*lifecycle.Client
 	world   *world
 	view    *view
 	run     *runPlan
-	passive bool // only reads, and so need not stay for a run that waits for ever
+	passive bool // only reads, and so need not stay for a run that waits without limit
 	stays   bool // until the world ends
 	gone    bool // guarded by world.mu
 
-	// What the person's calls returned, for the verdict.
+	// The results of the person's calls, for the verdict.
 	accepted []acceptedReply
 	// votedBefore are the replies that were refused since their author had voted.
 	votedBefore []interaction.Reply

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// plan is what a seed decides before the world begins. Worlds also differ in what can go wrong: one
-// in eight is calm, without any fault, and its runs must end exactly as planned.
+// plan is decided by the seed before the world begins. Worlds also differ in their faults: one in
+// eight is calm, without any fault, and its runs must end exactly as planned.
 type plan struct {
 	calm     bool
 	rhythm   bool            // people and agents act on the beat, see rest
@@ -58,13 +58,13 @@ type runPlan struct {
 	expires   time.Duration // when its sessions expire; 0 for never
 	repaired  time.Duration // when they are accepted again; 0 for never
 	clings    bool          // the process that a dead worker left cannot be ended
-	reports   bool          // its agent reports what it uses
+	reports   bool          // its agent reports usage
 	mishaps   mishaps
-	fork      *forkPlan // nil: nobody forks it
+	fork      *forkPlan // nil: not forked
 	origin    *origin   // of a fork
 }
 
-// turnPlan is what an agent does in one turn.
+// turnPlan is an agent's behaviour in one turn.
 type turnPlan struct {
 	messages int
 	handle   bool          // reports its session before the turn ends
@@ -75,7 +75,7 @@ type turnPlan struct {
 	asks     bool          // asks a question; otherwise the agent is done
 	policy   interaction.DecisionPolicy
 	several  severalPlan
-	waits    []*interaction.Wait // of its questions; nil: they have none of their own
+	waits    []*interaction.Wait // of its questions; nil: without waits
 }
 
 // replierPlan is a person who answers questions.
@@ -221,8 +221,8 @@ func newRun(r *rand.Rand, id string, calm bool) *runPlan {
 }
 
 // overload makes the models of some agents overloaded, for some runs more often than they are
-// retried. Its random numbers come from a generator of its own, so that a seed still draws
-// everything else as it did before overloads existed.
+// retried. Its random numbers come from a separate generator, so that a seed still draws everything
+// else as it did before overloads existed.
 func (p *runPlan) overload() {
 	r := rand.New(rand.NewPCG(uint64(p.submitAt), uint64(p.spec.SessionTimeout)))
 	if r.IntN(2) == 0 {

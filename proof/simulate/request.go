@@ -25,13 +25,13 @@ type request struct {
 	store bool   // a call of the store, which may fail; a step of an agent does not
 	apply func() // makes the call; called at most once, while the world is quiescent
 
-	done chan struct{} // closed when the caller may go on
+	done chan struct{} // closed when the caller may continue
 	err  error         // replaces the result of apply; set before done is closed
 
 	left    bool           // guarded by world.mu; the caller's context ended, and the caller has gone
 	doomed  bool           // used by the scheduler only; the caller is dead
 	applied bool           // used by the scheduler only; the answer is on its way
-	said    string         // what the store said, for the trace
+	said    string         // the store's answer, for the trace
 	claims  []hold         // the claims that the call made
 	commits []store.Commit // the commits that the call contains
 }
@@ -51,7 +51,7 @@ func compareCommits(a, b store.Commit) int {
 	return bytes.Compare(a.Events[0].Body, b.Events[0].Body)
 }
 
-// answer lets the caller go on.
+// answer releases the caller.
 func (r *request) answer(err error) {
 	r.err = err
 	close(r.done)
@@ -73,7 +73,7 @@ func (v *view) ask(ctx context.Context, r *request) error {
 	}
 }
 
-// enter adds the request to those that wait. A dead process cannot add one.
+// enter adds the request to the waiting ones. A dead process cannot add one.
 func (w *world) enter(r *request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -218,8 +218,8 @@ func (w *world) pass(now time.Time) bool {
 	return true
 }
 
-// abort ends a world in which a promise was broken: it kills all processes. A goroutine that goes
-// on may abandon other requests, so abort waits for quiescence after each one.
+// abort ends a world after a broken promise: it kills all processes. A continuing goroutine may
+// abandon other requests, so abort waits for quiescence after each one.
 func (w *world) abort() {
 	if w.step > maxSteps {
 		w.fault(fmt.Sprintf("%d steps were not enough: %s", maxSteps, w.unsettled()))

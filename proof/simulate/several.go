@@ -10,17 +10,17 @@ import (
 )
 
 // This file has the turns that ask several questions at once (K1, K2): their questions, their rule,
-// and the decisions that people make about the approvals among them. It also has the judge that
-// computes from the history when the run had to go on.
+// and people's decisions about the approvals among them. It also has the judge that computes from
+// the history when the run had to continue.
 
-// severalPlan is what a turn asks together; without approvals it asks one question, or none.
+// severalPlan has a turn's questions; without approvals it asks one question, or none.
 type severalPlan struct {
 	approvals []bool // by question: whether it is an approval, and not a text
 	rule      interaction.Rule
 	needs     []need // by question; nil: one person decides each
 }
 
-// planSeveral has some turns ask several questions. Like planHolds, it has a generator of its own.
+// planSeveral lets some turns ask several questions. Like planHolds, it has a separate generator.
 func (p *plan) planSeveral() {
 	r := rand.New(rand.NewPCG(uint64(p.poll), uint64(p.peace)<<20|uint64(p.lease)))
 	for _, run := range p.runs {
@@ -71,7 +71,7 @@ func (p *runPlan) approval(number int) bool {
 	return false
 }
 
-// questions are what the turn asks, the first of them under this number.
+// questions returns the turn's questions, numbered from first.
 func (t *turnPlan) questions(first int) (all []interaction.Question) {
 	for i := range t.asked() {
 		q := interaction.Question{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question %d?", first+i)}
@@ -93,8 +93,8 @@ func (t *turnPlan) questions(first int) (all []interaction.Question) {
 	return all
 }
 
-// decide adds to a reply what a person decides about an approval: the same whenever they are asked.
-// Several people only approve or reject.
+// decide adds a person's decision about an approval to a reply: always the same one. Several people
+// only approve or reject.
 func (p *replierPlan) decide(reply *interaction.Reply, n need) {
 	if n.several() {
 		reply.Decision = interaction.Approve
@@ -115,11 +115,11 @@ func (p *replierPlan) decide(reply *interaction.Reply, n need) {
 	}
 }
 
-// hear returns what an agent remembers of the answers that a turn goes on with.
+// hear returns an agent's memory of a turn's answers.
 func hear(t engine.Turn) string {
 	switch {
 	case len(t.Answers) == 1 && t.Answers[0].Resolution == interaction.DefaultAnswer:
-		return t.Answers[0].Text // Input also says that nobody replied
+		return t.Answers[0].Text // Input also reports that no one replied
 	case len(t.Answers) < 2:
 		return t.Input()
 	}
@@ -130,20 +130,20 @@ func hear(t engine.Turn) string {
 	return strings.Join(all, " & ")
 }
 
-// heardAs is one of several answers, or of several entries in a run's history.
+// heardAs is an answer among several, or an entry among several in a run's history.
 func heardAs(number int, text string, decision interaction.Decision) string {
 	return fmt.Sprintf("%d: %s %s", number, text, decision)
 }
 
-// round is what the history says of the questions of one turn.
+// round is the history of one turn's questions.
 type round struct {
 	first   int // the number of the first question
 	records []interaction.Record
 	open    int // how many of them are open
 }
 
-// rounds returns the run's rounds of questions, in order. The error says why the history cannot be
-// that of the plan.
+// rounds returns the run's rounds of questions, in order. The error says why the history
+// contradicts the plan.
 func (e *ending) rounds() (all []round, err error) {
 	left, open, number := e.settled, e.run.OpenQuestions(), 1
 	for i := range e.plan.turns {
@@ -174,7 +174,7 @@ func (e *ending) rounds() (all []round, err error) {
 	return all, nil
 }
 
-// over reports whether the run went on with the answers of the round.
+// over reports whether the run continued with the answers of the round.
 func (r *round) over() bool { return r.open == 0 && r.count(interaction.Abandoned) == 0 }
 
 func (r *round) count(by interaction.Resolution) (n int) {
@@ -186,7 +186,7 @@ func (r *round) count(by interaction.Resolution) (n int) {
 	return n
 }
 
-// heard is what the agent should remember of the round.
+// heard is the agent's expected memory of the round.
 func (r *round) heard() string {
 	if len(r.records) == 1 {
 		return r.records[0].Response
@@ -198,8 +198,8 @@ func (r *round) heard() string {
 	return strings.Join(all, " & ")
 }
 
-// ruled explains which round ended too early or too late for its rule. It counts anew, from the
-// history alone.
+// ruled reports a round that ended too early or too late for its rule. It recounts from the
+// history.
 func (e *ending) ruled(*ending) string {
 	rounds, err := e.rounds()
 	if err != nil {
@@ -218,8 +218,8 @@ func (e *ending) ruled(*ending) string {
 	return ""
 }
 
-// ruled judges one round. Waits of their own settle its questions one by one; otherwise the
-// deadline decides about all that are open then.
+// ruled judges one round. With waits its questions are settled one by one; otherwise the deadline
+// decides about all open ones.
 func (r *round) ruled(plan *severalPlan, ownWaits bool) string {
 	enough := len(plan.approvals)
 	if plan.rule.Answers > 0 {
@@ -247,7 +247,7 @@ func (r *round) ruled(plan *severalPlan, ownWaits bool) string {
 	return ""
 }
 
-// stopped is how many replies of the round let the run go on by rejecting something.
+// stopped counts the replies of the round that continue the run by a rejection.
 func (s *severalPlan) stopped(r *round) int {
 	if !s.rule.StopOnReject {
 		return 0

@@ -29,7 +29,7 @@ var (
 // enough is a number of worlds that reaches every branch, with some margin.
 const enough = 18_000
 
-// world runs one world in a bubble of its own.
+// world runs one world in a separate bubble.
 func world(t *testing.T, seed uint64, o simulate.Options) (r *simulate.Report) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { r = simulate.Run(seed, o) })

@@ -54,8 +54,8 @@ func (w *world) bereave(a *agent) bool {
 	return true
 }
 
-// calm ends all faults: processes that were cut off or paused go on, and those that lack an engine
-// are replaced.
+// calm ends all faults: paused and cut-off processes continue, and processes without an engine are
+// replaced.
 func (w *world) calm() {
 	w.mu.Lock()
 	w.calmed = true

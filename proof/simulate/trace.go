@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// trace records what happened, in order. It always computes a hash, and keeps the text if somebody
-// wants to read it.
+// trace records the events, in order. It always computes a hash, and keeps the text on request.
 type trace struct {
 	hash  uint64
 	store bool

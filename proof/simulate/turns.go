@@ -24,7 +24,7 @@ type call struct {
 
 // start records a call, while the world is quiescent. It checks that no attempt is executed twice,
 // whichever node believes to own it, and that its claim was stored before. It returns how often an
-// agent was asked before to go on from the same place.
+// agent was asked before to continue from the same place.
 func (t *turns) start(v *view, turn engine.Turn) (before int) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}

@@ -16,8 +16,8 @@ import (
 // This file has what turns use (J13): what agents report, and the judge that adds it up from the
 // commits that were accepted.
 
-// planUsage has the agents of some runs report what they use, and gives some of these a budget of
-// tokens. Like planHolds, it has a generator of its own.
+// planUsage lets the agents of some runs report usage, and gives some of these a budget of tokens.
+// Like planHolds, it has a separate generator.
 func (p *plan) planUsage() {
 	r := rand.New(rand.NewPCG(uint64(p.lease), uint64(p.poll)<<20|uint64(p.peace)))
 	for _, run := range p.runs {
@@ -28,7 +28,7 @@ func (p *plan) planUsage() {
 	}
 }
 
-// spends is what the agent of the run reports at the end of the attempt; of some attempts nothing.
+// spends is the agent's reported usage at the end of the attempt; zero for some attempts.
 func (p *runPlan) spends(attempt int) engine.Usage {
 	r := rand.New(rand.NewPCG(hashOf(p.spec.ID, p.submitAt), uint64(attempt)))
 	if !p.reports || r.IntN(4) == 0 {
@@ -37,15 +37,14 @@ func (p *runPlan) spends(attempt int) engine.Usage {
 	return engine.Usage{InputTokens: r.Int64N(100), OutputTokens: 1 + r.Int64N(100), CostUSD: float64(r.IntN(50)) / 1e6}
 }
 
-// hashOf is a number for what a generator of its own is drawn for.
+// hashOf is a seed for a separate generator.
 func hashOf(words ...any) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, words...) // never fails
 	return h.Sum64()
 }
 
-// spent counts the usage of a commit that was accepted, and compares it with what the agent
-// reported.
+// spent counts the usage of an accepted commit, and compares it with the agent's report.
 func (x *witness) spent(c *store.Commit) {
 	w, id := x.world, c.Run.ID
 	plan := w.runPlan(id)

@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ending is what is left of a run when the world is over.
+// ending is the final data of a run.
 type ending struct {
 	world   *world
 	plan    *runPlan
@@ -25,7 +25,7 @@ type ending struct {
 	people  []*person
 }
 
-// judge compares, after the end, what all participants were told.
+// judge compares, after the end, the participants' answers.
 func (w *world) judge() {
 	slices.SortFunc(w.people, func(p, o *person) int { return strings.Compare(p.view.name, o.view.name) })
 	var lines bytes.Buffer
@@ -69,7 +69,7 @@ func (w *world) judge() {
 	}
 }
 
-// read collects what is left of a run, and writes its log to lines.
+// read collects the final data of a run, and writes its log to lines.
 func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 	e := &ending{world: w, plan: p, calls: w.turns.calls[p.spec.ID]}
 	var err error
@@ -101,9 +101,8 @@ func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 	return e, nil
 }
 
-// answered explains which reply was lost, or accepted twice. Each reply that was reported as
-// accepted must be in the history under its key, and each reply in the history must be one that a
-// person sent.
+// answered reports a reply that was lost, or accepted twice. Each reply reported as accepted must
+// be in the history under its key, and each reply in the history must have been sent by a person.
 func (e *ending) answered(*ending) string {
 	replies := make(map[int]acceptedReply)
 	maybe := make(map[string]bool)
@@ -149,7 +148,7 @@ func (e *ending) answered(*ending) string {
 	return ""
 }
 
-// answers returns what agents had to go on with, by rounds of questions.
+// answers returns the agents' answers, by rounds of questions.
 func (e *ending) answers() (texts []string) {
 	rounds, _ := e.rounds() // ruled has the error
 	for i := range rounds {
@@ -241,7 +240,7 @@ func (e *ending) executed(*ending) string {
 	return ""
 }
 
-// followed explains which follower missed an event, or got one that does not exist.
+// followed reports a follower that missed an event, or got a nonexistent one.
 func (e *ending) followed(*ending) string {
 	for _, p := range e.people {
 		if p.final != nil && (p.final.Version != e.run.Version || p.final.State != e.run.State) {

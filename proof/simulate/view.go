@@ -27,7 +27,7 @@ type view struct {
 	handingOver sync.Mutex          // held while hints are passed on
 	hints       []store.Hint        // the hints on their way
 	dead        bool                // guarded by world.mu
-	paused      time.Time           // until then, nothing in the process goes on
+	paused      time.Time           // until then, nothing in the process continues
 	cut         time.Time           // until then, the store cannot be reached
 	hangs       bool                // calls wait while the process is cut off; otherwise they fail
 	joins       int

@@ -8,11 +8,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file has approvals that several people decide (K5): what a seed decides about them, and the
-// judge that compares the votes in the history with what people were told.
+// This file has approvals by several people (K5): the seed's plan, and the judge that compares the
+// votes in the history with people's answers.
 
-// planVotes has some approvals decided by several people. Steps of their waits may ask fewer people
-// than must decide. Like planHolds, it has a generator of its own.
+// planVotes gives some approvals to several people. Steps of their waits may ask fewer people than
+// must decide. Like planHolds, it has a separate generator.
 func (p *plan) planVotes() {
 	r := rand.New(rand.NewPCG(uint64(p.poll)<<20|uint64(p.lease), uint64(p.peace)))
 	for _, run := range p.runs {
@@ -36,7 +36,7 @@ type need struct{ approve, reject int }
 
 func (n need) several() bool { return n.approve > 1 || n.reject > 1 }
 
-// need is that of the question of this number.
+// need returns the need of the question with this number.
 func (p *runPlan) need(number int) need {
 	for i := range p.turns {
 		n := p.turns[i].asked()
@@ -94,7 +94,7 @@ func (e *ending) voted(*ending) string {
 	return ""
 }
 
-// tally counts the votes on a question anew.
+// tally recounts the votes on a question.
 func (e *ending) tally(q *interaction.Question, by interaction.Resolution, decision interaction.Decision) string {
 	n := e.plan.need(q.ID)
 	if !n.several() {

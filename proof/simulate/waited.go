@@ -11,7 +11,7 @@ import (
 )
 
 // This file has the judge of waits (K7). It follows the log of a run, and computes from the plan
-// what had to be done about each open question next. Nothing of that comes from the library.
+// the next due action for each open question, without the library.
 
 // asked is an open question, as the plan and the log so far say.
 type asked struct {
@@ -94,7 +94,7 @@ func (e *ending) waited(*ending) string {
 	return ""
 }
 
-// stillOpen compares the questions that are open with those that the log leaves open.
+// stillOpen compares the open questions with the log.
 func (x *waits) stillOpen() string {
 	open := x.run.OpenQuestions()
 	if len(open) != len(x.open) {
@@ -112,7 +112,7 @@ func (x *waits) stillOpen() string {
 	return ""
 }
 
-// refused explains why the person must not have been told that others are asked the question.
+// refused explains why the person's reassignment must not have been refused as outdated.
 func (x *waits) refused(p *person, number int) string {
 	q := x.all[number]
 	for put := range len(q.put) + 1 {
@@ -123,7 +123,7 @@ func (x *waits) refused(p *person, number int) string {
 	return fmt.Sprintf("%s was told that others are asked question %d", p.view.name, number)
 }
 
-// groups are those of a person who replies.
+// groups returns a respondent's groups.
 func (p *runPlan) groups(name string) []string {
 	for _, r := range p.repliers {
 		if r.name == name {
@@ -191,9 +191,8 @@ func (x *waits) follow(event *fcmp.Event) string {
 	return x.settle(event, q, interaction.Resolution(data.Mode), data.Actor)
 }
 
-// late explains what should have been done before the event. Only in a world without a fault is
-// there always somebody to do it. Whoever changes the run just then is first, and it is done a poll
-// later.
+// late reports an action that was due before the event. Only a world without a fault always has a
+// node for it. A concurrent change of the run comes first, and the action follows a poll later.
 func (x *waits) late(event *fcmp.Event) string {
 	if !x.world.plan.calm {
 		return ""
@@ -294,13 +293,13 @@ func (x *waits) settle(event *fcmp.Event, q *asked, by interaction.Resolution, a
 			len(q.wait.Steps), q.wait.Then)
 	}
 	x.world.saw("a wait ended: " + string(then))
-	x.open = append(x.open, q) // for next alone
+	x.open = append(x.open, q) // only for next
 	why := x.next(event, q)
 	x.open = x.open[:len(x.open)-1]
 	return why
 }
 
-// change closes the questions that a run leaves behind when it goes on or ends.
+// change closes a run's remaining questions when it continues or ends.
 func (x *waits) change(event *fcmp.Event) string {
 	var data fcmp.StateChanged
 	if err := event.Decode(&data); err != nil {
@@ -334,8 +333,8 @@ func (x *waits) change(event *fcmp.Event) string {
 	return fmt.Sprintf("it fails at %s, and nothing is due", event.TS)
 }
 
-// settledAsMeant explains what is wrong with the record of a question that time has settled: its
-// answer is never empty, and never a person's.
+// settledAsMeant returns the fault of a question's record that time has settled: its answer is
+// never empty, and never a person's.
 func (x *waits) settledAsMeant(r *interaction.Record) string {
 	q := x.all[r.Question.ID]
 	switch r.Resolution {

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has questions with waits of their own (K7): what a seed decides about them, and the
-// people who move their ends. The judge is in waited.go.
+// This file has questions with waits (K7): the seed's plan, and the people who move their ends. The
+// judge is in waited.go.
 
 // bosses is a group that questions are escalated to.
 const bosses = "bosses"
@@ -25,7 +25,7 @@ type extenderPlan struct {
 	patience int           // how often they try
 }
 
-// planWaits gives some questions waits of their own. Like planHolds, it has a generator of its own.
+// planWaits gives some questions waits. Like planHolds, it has a separate generator.
 func (p *plan) planWaits() {
 	r := rand.New(rand.NewPCG(uint64(p.lease)<<20|uint64(p.peace), uint64(p.poll)))
 	for _, run := range p.runs {
@@ -56,8 +56,7 @@ func (p *plan) planWaits() {
 	}
 }
 
-// newWait draws a wait. One of a resident process always ends, since nobody else gets its slot
-// before.
+// newWait draws a wait. A resident process's wait always ends, since its slot is not free before.
 func (p *plan) newWait(r *rand.Rand, run *runPlan, approval bool) *interaction.Wait {
 	wait, at := &interaction.Wait{}, time.Duration(0)
 	later := func() time.Duration {
@@ -91,8 +90,7 @@ func (p *plan) newWait(r *rand.Rand, run *runPlan, approval bool) *interaction.W
 	return wait
 }
 
-// newAudience is whom a question is escalated to: a group, one of those who reply, or somebody who
-// never does.
+// newAudience draws the audience of an escalation: a group, a respondent, or an absent person.
 func newAudience(r *rand.Rand, run *runPlan) *interaction.Audience {
 	if i := r.IntN(len(run.repliers) + 2); i < len(run.repliers) {
 		return &interaction.Audience{Users: []string{run.repliers[i].name}}
@@ -129,8 +127,7 @@ func (p *runPlan) wait(number int) *interaction.Wait {
 	return nil
 }
 
-// usualWait is what a question without a wait does that was asked together with one that has a
-// wait.
+// usualWait is the behaviour of a question without a wait next to a sibling with a wait.
 func (p *runPlan) usualWait() *interaction.Wait {
 	switch {
 	case p.spec.AutoDecide:
@@ -141,7 +138,7 @@ func (p *runPlan) usualWait() *interaction.Wait {
 	return &interaction.Wait{}
 }
 
-// extensions are what a person was told of the ends that they moved.
+// extensions are the answers to a person's moves of ends.
 type extensions struct{ moved, unclear int }
 
 // extends moves the ends of open questions until the run has ended or the person's patience is

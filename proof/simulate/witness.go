@@ -88,7 +88,7 @@ func racer(c *store.Commit) string {
 	return string(c.Settled[0].Resolution)
 }
 
-// run reads a run for a process, which may want to know whether one of its writes was stored.
+// run reads a run for a process, which may need the outcome of a write.
 func (w *world) run(v *view, id string) (store.Run, error) {
 	r, err := w.store.Run(w.ctx, id)
 	if err == nil {
@@ -211,7 +211,7 @@ func (x *witness) compareRun(id string, c *store.Commit) {
 	}
 }
 
-// follows explains why a record cannot be the next one of a run; it returns "" if it can.
+// follows explains why a record cannot be the next one of a run, or returns "".
 func follows(prev, next *store.Run, c *store.Commit) string {
 	switch {
 	case next.Version != prev.Version+1:
@@ -253,8 +253,8 @@ func coherent(r *store.Run) string {
 	return ""
 }
 
-// pools counts the slots that runs hold, and compares the counts with those of the store and with
-// the capacities.
+// pools counts the slots that runs hold, and compares the counts with the store's and with the
+// capacities.
 func (x *witness) pools() {
 	w := x.world
 	held, byKey := 0, make(map[string]int)

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// mode is what the analyzers need of the packages, and the types of the packages that these import.
+// mode is the analyzers' required information about the packages, and the types of their imports.
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedTypesSizes | packages.NeedModule
 
-// faults returns what is wrong with the packages on the system: GOOS, or GOOS/GOARCH. The packages
-// are named relative to the folder.
+// faults returns the faults of the packages on the system: GOOS, or GOOS/GOARCH. The packages are
+// named relative to the folder.
 func faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	goos, goarch, hasArch := strings.Cut(system, "/")
@@ -70,9 +70,8 @@ func analyze(pkgs []*packages.Package) (found []string, _ error) {
 	return found, nil
 }
 
-// libraries are the folders of code that others have written. An importer does not need the bodies
-// of a package's functions, and SQLite alone has ten megabytes of them, so libraries are read
-// without bodies.
+// libraries are the folders of third-party code. An importer does not need the bodies of a
+// package's functions, and SQLite has ten megabytes of them, so libraries are read without bodies.
 type libraries []string
 
 func findLibraries(ctx context.Context) (libraries, error) {

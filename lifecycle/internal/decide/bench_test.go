@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The decision alone: what a commit is made of, its events validated and encoded.
+// The pure decision: building a commit, its events validated and encoded.
 func BenchmarkDecide(b *testing.B) {
 	now, run := noon, queuedRun()
 	created, err := Submission(&run, []byte(`{"prompt":"Build the release, ask, and ship it."}`))

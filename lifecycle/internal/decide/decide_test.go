@@ -215,8 +215,8 @@ func TestRecycleKeepsNoLargeEvents(t *testing.T) {
 	}
 }
 
-// TestEachEventOfAReportCounts: J11, the size of what a turn reports is that of all events, also
-// where one report has several of them.
+// TestEachEventOfAReportCounts: J11, the size of a turn's reports covers all events, also if one
+// report has several of them.
 func TestEachEventOfAReportCounts(t *testing.T) {
 	require.Equal(t, 5, EncodedSize([]store.Event{{Body: []byte("abc")}, {Body: []byte("de")}}))
 }

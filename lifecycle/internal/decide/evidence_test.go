@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// TestBoundedCutsBetweenCharacters: what is kept is as much as fits, and still UTF-8.
+// TestBoundedCutsBetweenCharacters: as much as fits is kept, still as UTF-8.
 func TestBoundedCutsBetweenCharacters(t *testing.T) {
 	text := "aé€😀" + strings.Repeat("€b", 5)
 	for limit := range len(text) + 3 {
@@ -93,8 +93,8 @@ func TestSessionHandleMustBeText(t *testing.T) {
 	}
 }
 
-// K5: a question whose engine names nobody else has the policy of its run; one that names somebody
-// keeps that, but the submitter stays excepted.
+// K5: a question without an audience from its engine has the policy of its run; an audience from
+// the engine stays, but the submitter stays excepted.
 func TestK5WhoMayAnswer(t *testing.T) {
 	ada, bob := &interaction.Audience{Users: []string{"ada"}}, &interaction.Audience{Users: []string{"bob"}}
 	but := func(to interaction.Audience, except ...string) *interaction.Audience { to.Except = except; return &to }
@@ -118,8 +118,8 @@ func TestK5WhoMayAnswer(t *testing.T) {
 	require.Empty(t, ada.Except, "nobody's list is changed")
 }
 
-// K7: the engine's wait comes before the host's; a question that cannot wait so waits until
-// somebody replies, and a warning says why.
+// K7: the engine's wait takes precedence over the host's; a question with an invalid wait waits for
+// a reply, and a warning says why.
 func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
 	hosts := &interaction.Wait{Then: interaction.ThenDefault, End: time.Hour,
 		Default: &interaction.DefaultReply{Text: "no"}}
@@ -143,7 +143,7 @@ func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
 	require.Contains(t, ev.questionWarnings[0].Detail, "it waits without limit")
 }
 
-// K5, K7: a policy that lets everybody answer, at any time, one alone, says nothing.
+// K5, K7: a policy that lets everybody answer, at any time, individually, restricts nothing.
 func TestK5APolicyThatBinds(t *testing.T) {
 	for _, free := range []*interaction.AskPolicy{nil, {}, {Need: 1}, {Rejects: 1}, {Need: 1, Rejects: 1}} {
 		require.False(t, Restricts(free), free)

@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// J6: which session a fork goes on from, of which run it is, and whether nothing uses it any more.
-// A record's own session counts before the run's, and a fork that never had a turn passes on what
-// it inherited. What a person sent along with a reply is not inherited.
+// J6: the session from which a fork continues, its run, and whether it is still in use. A record's
+// session takes precedence over the run's, and a fork that never had a turn passes on its
+// inheritance. Data sent along with a reply is not inherited.
 func TestJ6WhatAForkInherits(t *testing.T) {
 	session := func(data string) *interaction.SessionHandle {
 		return &interaction.SessionHandle{Engine: "agent", Data: []byte(data)}
@@ -75,8 +75,8 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 	}
 }
 
-// J6: the answer that a fork takes over is what the run's own turn was given: that of an automatic
-// decision says so.
+// J6: a fork takes over the answer as given to the run's own turn: an automatic decision is marked
+// as such.
 func TestJ6TheAnswerOfAnAutomaticDecision(t *testing.T) {
 	question := interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?"}
 	auto := interaction.NewAutoDecision(question).Answer(noon)

@@ -54,7 +54,7 @@ func (s *faultyRelatives) Commit(ctx context.Context, batch []store.Commit) []er
 	return errs
 }
 
-// relatives are a node's families on a faulty store, with what is logged and observed.
+// relatives are a node's families on a faulty store, with its logs and notices.
 type relatives struct {
 	unobserved
 	families
@@ -170,7 +170,7 @@ func TestM3ARememberedChildHoldsUpItsOwnWaitAlone(t *testing.T) {
 	require.ErrorIs(t, err, errDown)
 }
 
-// M3: a child stays due until its parent goes on, whatever becomes of the parent's commit.
+// M3: a child stays due until its parent continues, whatever happens to the parent's commit.
 func TestM3AnEndedChildIsDueUntilItsParentGoesOn(t *testing.T) {
 	r := newRelatives(t)
 	now := r.Now()
@@ -217,7 +217,7 @@ func TestM3AParentIsDoneWithAllPagesOfItsChildren(t *testing.T) {
 			for i, due := range c.dues {
 				left := r.read(t, string(rune('a'+i))).Family.Due
 				if due.Equal(store.EndedChild) {
-					due = time.Time{} // nobody asks for its end any more
+					due = time.Time{} // its end is no longer needed
 				}
 				require.True(t, due.Equal(left), "%v becomes %v", due, left)
 			}
@@ -235,8 +235,8 @@ func TestM3APageThatFailsEndsTheListing(t *testing.T) {
 	require.Equal(t, 1, r.faults.listed)
 }
 
-// L5 M3: an observer sees what was stored and has events: not a commit that lost, and not that a
-// node has looked after a run which goes on waiting.
+// L5 M3: an observer sees stored commits with events: not a commit that lost, and not a node's
+// check of a run which keeps waiting.
 func TestL5M3ObserversSeeStoredEventsOfRelatives(t *testing.T) {
 	r := newRelatives(t)
 	now := r.Now()
@@ -254,8 +254,8 @@ func TestL5M3ObserversSeeStoredEventsOfRelatives(t *testing.T) {
 	require.Contains(t, r.logged.String(), errDown.Error())
 }
 
-// M3: of the open children that a run waits for, a node remembers the one with the lowest id, and
-// it remembers one child of so many runs at most.
+// M3: of the open children that a run waits for, a node remembers the one with the lowest id, for a
+// limited number of runs.
 func TestM3TheOpenChildThatIsRemembered(t *testing.T) {
 	f := families{open: map[string]string{"other": "x"}}
 	run := &store.Run{ID: "r", Block: &store.Block{Children: []string{"c", "a", "b", "d"}}}

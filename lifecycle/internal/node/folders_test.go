@@ -62,8 +62,7 @@ func TestOwnerOfAFolderIsWrittenOnce(t *testing.T) {
 	require.Len(t, files, 1, "nothing else is left")
 }
 
-// J6: an engine that branches a session is told of the folders that the other run has here, and of
-// no others.
+// J6: an engine that branches a session gets the other run's local folders, and no others.
 func TestJ6FoldersOfTheOtherRun(t *testing.T) {
 	dir := t.TempDir()
 	folders := Folders{Dir: dir}

@@ -17,10 +17,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestCompareHoldsInterruptsTurnsOfOtherEpochs: E3, what the store says is held is compared with
-// what executes: a run that is not held here, or is held for another attempt, is not executed here
-// any more. A claim needs time to be known, a third of a lease at most; what started after the
-// store was asked is not in its answer.
+// TestCompareHoldsInterruptsTurnsOfOtherEpochs: E3, the store's list of holds is compared with the
+// executing turns: a run that is not held here, or is held for another attempt, must not execute
+// here. A claim needs time to be known, a third of a lease at most; turns started after the request
+// are not in its answer.
 func TestCompareHoldsInterruptsTurnsOfOtherEpochs(t *testing.T) {
 	const third = 4 * time.Second
 	of := func(epoch uint64) []store.Hold {
@@ -116,9 +116,9 @@ func TestCompareHoldsEndsProcessesOfRunsNotHeld(t *testing.T) {
 	}
 }
 
-// TestSettleUnexecutedStartsOnlyARunHeldHere: I2, a run that is held here without a worker is seen
-// to as it is by then: executed when its claim was not acknowledged, and left alone when it is not
-// held here any more, or cannot be read, or there is no room.
+// TestSettleUnexecutedStartsOnlyARunHeldHere: I2, a run held here without a worker is treated by
+// its current state: executed when its claim was not acknowledged, and skipped when it is no longer
+// held here, or cannot be read, or there is no room.
 func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -174,8 +174,8 @@ func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
 	}
 }
 
-// J9: when a later turn of the run has ended as well, it is the one that counts, however long the
-// run has been listed as running meanwhile.
+// J9: when a later turn of the run has ended as well, it counts, however long the run has been
+// listed as running.
 func TestJ9TheLastTurnThatEndedCounts(t *testing.T) {
 	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	n := &Node{turns: make(map[string]*turn), ended: make(map[string]endedTurn),

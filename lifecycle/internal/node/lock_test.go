@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lock that is lent can be revoked; then whoever lent it does not hold it any more.
+// A lent lock can be revoked; then the lender no longer holds it.
 func TestALentCommitLockCanBeRevoked(t *testing.T) {
 	var l CommitLock
 	require.False(t, l.Revoke(), "nobody has lent it")

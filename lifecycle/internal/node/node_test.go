@@ -94,7 +94,7 @@ func (sameSpec) Child(string, *Spec, string, *engine.Child, time.Time) (store.Ru
 	return store.Run{}, nil, errors.New("no run here has children")
 }
 
-// alone is a node whose loops do not run.
+// alone returns a node whose loops do not run.
 func alone(tb testing.TB, s store.Store, e engine.Engine) *Node {
 	tb.Helper()
 	n := &Node{

@@ -96,7 +96,7 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(r *store.Run)
 		check  func(h engine.SessionHandle) error
-		says   string // empty: the wait goes on
+		says   string // empty: the wait continues
 	}{
 		"all is there": {func(*store.Run) {}, func(engine.SessionHandle) error {
 			return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestSettleLostProcessLeavesOtherRunsAlone: an engine may tell of a process whose run has
-// ended, was answered, is gone, or went on elsewhere.
+// TestSettleLostProcessLeavesOtherRunsAlone: an engine may report a process whose run has ended,
+// was answered, is gone, or continued elsewhere.
 func TestSettleLostProcessLeavesOtherRunsAlone(t *testing.T) {
 	ends := func(t *testing.T, n *Node, cm *store.Commit, err error) {
 		t.Helper()

@@ -28,7 +28,7 @@ func (s freeing) Claim(_ context.Context, req store.ClaimRequest) ([]store.Claim
 }
 
 // TestSlotFreedDuringAClaimIsClaimedFor: A2, the claim may have been made before the slot was free,
-// so what an earlier claim found does not count while the next one is made.
+// so an earlier claim's result does not count while the next one is made.
 func TestSlotFreedDuringAClaimIsClaimedFor(t *testing.T) {
 	var n *Node
 	n = alone(t, freeing{newStore(t), func() { n.wakeForBacklog() }}, agent{})
@@ -69,9 +69,9 @@ func TestReserveMoreStopsAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestRemoveTurnKeepsOnlyAProcessStillNeededHere: the resident process of a turn that has ended
-// stays only with a run that goes on here, and is never taken from the run's next turn. A turn that
-// has ended is remembered, unless the next one is here.
+// TestRemoveTurnKeepsOnlyAProcessStillNeededHere: the resident process of a finished turn stays
+// only with a run that continues here, and is never taken from the run's next turn. A finished turn
+// is remembered, unless the next one is here.
 func TestRemoveTurnKeepsOnlyAProcessStillNeededHere(t *testing.T) {
 	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
 		return store.Run{ID: "r", CreatedAt: noon, State: state, Profile: profile, Owner: owner, Epoch: epoch}

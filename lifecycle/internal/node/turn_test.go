@@ -25,8 +25,8 @@ func TestM4TheInputOfAPlainTurnAllocatesNothing(t *testing.T) {
 	require.NotNil(t, in.History)
 }
 
-// C2: hints are stored as plain JSON; those that are none are left out, which a warning says. The
-// engine's own questions stay as they are.
+// C2: hints are stored as plain JSON; invalid ones are omitted, with a warning. The engine's own
+// questions do not change.
 func TestC2HintsAreMadePlain(t *testing.T) {
 	type place struct {
 		Row int `json:"row"`
@@ -82,7 +82,7 @@ func TestSinkBoundsTheReportsOfATurn(t *testing.T) {
 	}
 }
 
-// Figures that make no sense are cut to what every store keeps.
+// Invalid figures are limited to storable ones.
 func TestUsageOfAWildEngine(t *testing.T) {
 	require.Equal(t, store.Usage{CostMicroUSD: 1, Worked: time.Microsecond},
 		usageOf(engine.Usage{InputTokens: -1, OutputTokens: math.MinInt64, CostUSD: 0.0000009}, 1999))
@@ -96,8 +96,8 @@ func TestUsageOfAWildEngine(t *testing.T) {
 	require.InDelta(t, 8796093.022208, most.CostUSD(), 1e-6)
 }
 
-// J10: whoever settles a turn without its worker reads its specification, so a worker that comes
-// later does not set it any more, and does not call the engine.
+// J10: settling a turn without its worker reads its specification, so a late worker does not set
+// it, and does not call the engine.
 func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
 	settled, open := new(turn), new(turn)
 	require.True(t, settled.closeReports(&StuckCall{}))

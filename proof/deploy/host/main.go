@@ -30,7 +30,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// Config is what a node is told. The conductor has a copy of it, since it may be of another
+// Config is a node's configuration. The conductor has a copy of it, since it may be of another
 // version.
 type Config struct {
 	Database string        `json:"database"` // a SQLite file, or the URL of PostgreSQL
@@ -65,7 +65,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = st.Close() }() // what was acknowledged is durable
+	defer func() { _ = st.Close() }() // acknowledged data is durable
 	a := agent{Config: c, started: time.Now()}
 	engines := map[string]engine.Engine{"writer": a}
 	if c.Version > 1 {
@@ -112,7 +112,7 @@ type agent struct {
 	started time.Time
 }
 
-// job is what an agent is told, as the prompt.
+// job is the agent's task, as the prompt.
 type job struct {
 	Questions int           `json:"questions"`
 	Work      time.Duration `json:"work"`             // in each turn
@@ -130,8 +130,8 @@ func (agent) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: engine.Resumable, Reason: "a session is what was heard", Plain: true}, nil
 }
 
-// understands says why the agent cannot go on with a session: one of a later version never, one of
-// an earlier version for a time.
+// understands returns why the agent cannot continue with a session: a session of a later version
+// never, one from an earlier version for a time.
 func (a agent) understands(h *engine.SessionHandle) error {
 	version := fmt.Sprint(a.Version)
 	switch {
@@ -196,7 +196,7 @@ func (a agent) RunTurn(ctx context.Context, t engine.Turn, _ engine.Sink) (engin
 	return o, err
 }
 
-// overloaded is so in a third of the turns: always in the same ones, whoever executes them.
+// overloaded is true in a third of the turns: always the same ones, on every node.
 func overloaded(run string, attempt int) bool {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d", run, attempt) // it never fails

@@ -37,7 +37,7 @@ func main() {
 var errBroken = errors.New("an invariant is broken")
 
 func run(args []string, out io.Writer) error {
-	// an error means that nobody reads the output any more
+	// an error means that the output is no longer read
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	o := explore.Options{Contract: contract.Load(), Bounds: explore.Usual()}
 	flags := flag.NewFlagSet("modelcheck", flag.ContinueOnError)
