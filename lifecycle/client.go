@@ -241,18 +241,9 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return run, nil
 }
 
-// listedBytes, listedFirst and listedMost bound the memory of a page of Runs: so many runs are read
-// first, and then as many as are expected to fit, by the size of the runs before. They are few, since
-// large runs may follow small ones.
-const (
-	listedBytes = 4 << 20
-	listedFirst = 20
-	listedMost  = 50
-)
-
-// Runs lists runs in the order of their creation. A page of large runs may have fewer than the
-// limit, though others follow: its Next says so. The error is an *ArgumentError if the query is
-// invalid.
+// Runs lists runs in the order of their creation. A page of large runs, about 4 MiB, may have fewer
+// than the limit, though others follow: its Next says so. The error is an *ArgumentError if the
+// query is invalid.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := cmp.Or(c.check(ctx), validateQuery(&query)); err != nil {
 		return Page{}, err
@@ -260,41 +251,7 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := c.allowQuery(ctx, &query); err != nil {
 		return Page{}, err
 	}
-	want := query.Limit
-	if want == 0 {
-		want = 100
-	}
-	var page Page
-	query.Limit = min(want, listedFirst)
-	for size := 0; ; {
-		some, err := c.proc.Store.Runs(ctx, query)
-		if err != nil {
-			return Page{}, err
-		}
-		page.Next = some.Next
-		for i := range some.Runs {
-			r := &some.Runs[i]
-			page.Runs = append(page.Runs, *r)
-			if size += listedSize(r); size >= listedBytes && i < len(some.Runs)-1 {
-				page.Next = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
-				return page, nil
-			}
-		}
-		if len(page.Runs) >= want || page.Next == "" || len(some.Runs) == 0 || size >= listedBytes {
-			return page, nil
-		}
-		fit := (listedBytes - size) / (size / len(page.Runs))
-		query.After, query.Limit = page.Next, min(want-len(page.Runs), fit+1, listedMost)
-	}
-}
-
-// listedSize is about how much memory the run needs in a listing.
-func listedSize(r *Run) int {
-	size := 2<<10 + len(r.Output) + len(r.FinalText)
-	for _, q := range r.OpenQuestions() {
-		size += questionSize(&q)
-	}
-	return size
+	return c.proc.Store.Runs(ctx, query)
 }
 
 // recordSize is about how much memory a record needs.

@@ -78,53 +78,60 @@ const MaxInboxRead = 10_000
 // changes. Its cost does not grow with the number of runs that wait for other people, or for none.
 //
 // Kinds is checked question by question: if few of many questions have the kind, pages are short.
-// Authorize is asked once, with the query as Access.Inbox.
+// Pages of large questions end at about 4 MiB. Authorize is asked once, with the query as
+// Access.Inbox.
 func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
-	place, err := c.checkInbox(ctx, &query)
-	if err != nil {
-		return InboxPage{}, err
+	r := inboxReader{query: &query, limit: cmp.Or(query.Limit, 100)}
+	err := c.readInbox(ctx, &r)
+	return r.page, err
+}
+
+// readInbox fills the reader's page.
+func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
+	if r.place, err = c.checkInbox(ctx, r.query); err != nil {
+		return err
 	}
-	if err := c.allowInbox(ctx, &query); err != nil {
-		return InboxPage{}, err
+	if err := c.allowInbox(ctx, r.query); err != nil {
+		return err
 	}
-	r := inboxReader{query: &query, limit: query.Limit, place: place}
-	if r.limit == 0 {
-		r.limit = 100
-	}
-	waiting := query.waiting()
+	waiting := r.query.waiting()
 	for read := 0; read < MaxInboxRead; read += waiting.Limit {
 		waiting.After = r.place.after
 		// one more than there is room for shows whether another question follows
 		waiting.Limit = min(max(r.limit+1, 2*waiting.Limit), store.MaxBatch)
 		found, err := c.proc.Store.Waiting(ctx, waiting)
 		if err != nil {
-			return InboxPage{}, err
+			r.page = InboxPage{}
+			return err
 		}
-		r.page.Questions = slices.Grow(r.page.Questions, min(len(found.Runs), r.limit-len(r.page.Questions)))
+		if !r.counts {
+			r.page.Questions = slices.Grow(r.page.Questions, min(len(found.Runs), r.limit-r.count))
+		}
 		for i := range found.Runs {
 			if !r.add(&found.Runs[i]) {
 				r.page.Next = r.place.String()
-				return r.page, nil
+				return nil
 			}
 		}
 		if found.Next == "" {
-			return r.page, nil
+			return nil
 		}
-		if len(r.page.Questions) == r.limit {
+		if r.full() {
 			break
 		}
 		r.place = inboxPlace{after: found.Next}
 	}
 	r.page.Next = r.place.String()
-	return r.page, nil
+	return nil
 }
 
 // CountInbox counts the questions that Inbox lists, from query.After on; Limit is not used. It
-// counts at most 1000, and says whether there are more.
+// counts at most 1000, of large ones fewer, and says whether there are more.
 func (c *Client) CountInbox(ctx context.Context, query InboxQuery) (InboxCount, error) {
 	query.Limit = store.MaxBatch
-	page, err := c.Inbox(ctx, query)
-	return InboxCount{len(page.Questions), page.Next != ""}, err
+	r := inboxReader{query: &query, limit: query.Limit, counts: true}
+	err := c.readInbox(ctx, &r)
+	return InboxCount{r.count, r.page.Next != ""}, err
 }
 
 // waiting is the query for the runs that may have such questions.
@@ -146,9 +153,16 @@ func (q *InboxQuery) matches(o *Question) bool {
 type inboxReader struct {
 	query *InboxQuery
 	limit int
-	page  InboxPage
-	place inboxPlace // the end of the last page
+	// counts: the questions are only counted, and the page stays empty.
+	counts bool
+	page   InboxPage
+	count  int
+	size   int        // of the page, in bytes
+	place  inboxPlace // the end of the last page
 }
+
+// full reports whether the page has no room for another question.
+func (r *inboxReader) full() bool { return r.count == r.limit || r.size > store.MaxPage }
 
 // add adds the questions of the next run. It returns false once there is no room.
 func (r *inboxReader) add(run *Run) bool {
@@ -160,14 +174,19 @@ func (r *inboxReader) add(run *Run) bool {
 		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(o) {
 			continue
 		}
-		if len(r.page.Questions) == r.limit {
+		if r.full() {
 			return false
 		}
+		r.count++
+		r.place.runID, r.place.question = run.ID, o.ID
+		if r.counts {
+			continue
+		}
+		r.size += questionSize(o)
 		then, at := run.EndOf(o)
 		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Ancestors: ancestorsOf(run),
 			Title: run.Title, Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline,
 			Then: then, EndsAt: at})
-		r.place.runID, r.place.question = run.ID, o.ID
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}
 	return true

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -107,6 +108,24 @@ func TestK9InboxReadsNoMoreThanItsBound(t *testing.T) {
 		require.Len(t, s.limits, reads)
 		require.Equal(t, afterRun(&s.pages[reads-1][0]), page.Next)
 	}
+}
+
+// I5: a page of large questions ends at about store.MaxPage, and the count of them keeps none.
+func TestI5InboxPagesOfLargeQuestionsAreShort(t *testing.T) {
+	s := &waitingPages{Store: newStore(t), pages: [][]Run{nil}}
+	for i := range 200 {
+		run := withQuestion(fmt.Sprintf("r-%03d", i), interaction.OpenText)
+		run.Pending.Context = strings.Repeat("x", store.MaxPage/80)
+		s.pages[0] = append(s.pages[0], run)
+	}
+	page, err := clientOf(t, s).Inbox(t.Context(), InboxQuery{Limit: store.MaxBatch})
+	require.NoError(t, err)
+	require.Len(t, page.Questions, 80)
+	require.Equal(t, afterRun(&s.pages[0][79]), page.Next)
+	s.limits = nil
+	count, err := clientOf(t, s).CountInbox(t.Context(), InboxQuery{})
+	require.NoError(t, err)
+	require.Equal(t, InboxCount{Questions: 200}, count)
 }
 
 // K9: the pages of the inbox list each question once, ordered by run and then by number, even if a

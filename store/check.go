@@ -16,6 +16,10 @@ const MaxBatch = 1000
 // follow within the limit, so that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
+// MaxPage is the size in bytes from which on a store ends a page of runs although more would follow
+// within the limit. A page exceeds it by less than one record.
+const MaxPage = 4 << 20
+
 // Validate returns an error that matches ErrInvalid if no store may keep the commit, whatever the
 // stored record. ValidateNext checks the rest. Neither compares versions and fences: those are
 // races, not faults.

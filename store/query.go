@@ -78,42 +78,69 @@ func (q WaitingQuery) Matches(r *Run) bool {
 	return admits
 }
 
-// NewPage makes a page of the runs that a store found for the query, as the function NewPage does.
-// It leaves out the runs that do not match the query, since an index may find more than these.
-func (q WaitingQuery) NewPage(found []Run) Page {
-	more := len(found) > q.Limit
-	var last Cursor
-	if more {
-		last = found[len(found)-1].askedCursor()
-	}
-	page := Page{Runs: found[:0]}
-	for i := range found {
-		if q.Matches(&found[i]) {
-			page.Runs = append(page.Runs, found[i])
+// NewPage makes a page of the runs that a store found for the query. It leaves out the runs that do
+// not match the query, since an index may find more than these.
+func (q WaitingQuery) NewPage(found *Found) Page {
+	page := found.page(func(r *Run) time.Time { return r.Pending.AskedAt })
+	matching := page.Runs[:0]
+	for i := range page.Runs {
+		if q.Matches(&page.Runs[i]) {
+			matching = append(matching, page.Runs[i])
 		}
 	}
-	clear(found[len(page.Runs):])
-	if len(page.Runs) > q.Limit {
-		page.Runs = page.Runs[:q.Limit]
-		last = page.Runs[q.Limit-1].askedCursor()
-	}
-	if more {
-		page.Next = last.String()
-	}
+	clear(page.Runs[len(matching):])
+	page.Runs = matching
 	return page
 }
 
-// askedCursor returns a waiting run's place in the order of questions.
-func (r *Run) askedCursor() Cursor { return Cursor{At: r.Pending.AskedAt, ID: r.ID} }
+// Found collects the runs that a store finds for a page, in their order: at most Limit, and no more
+// once their records are larger than MaxPage together. Stores look for one run more than the limit.
+type Found struct {
+	Limit int
+	runs  []Run
+	size  int
+	more  bool
+}
 
-// NewPage makes a page of the runs that a listing found. Stores look for one run more than the
-// limit: if it is there, another page follows. Key is the time that the listing is ordered by.
-func NewPage(found []Run, limit int, key func(*Run) time.Time) Page {
-	if len(found) <= limit {
-		return Page{Runs: found}
+// Full reports whether there is no room for another run.
+func (f *Found) Full() bool { return len(f.runs) == f.Limit || f.size > MaxPage }
+
+// Add adds the next run, whose record has this size. It returns false if there is no room for it:
+// the store need not look for others.
+func (f *Found) Add(r Run, size int) bool {
+	if f.more = f.more || f.Full(); f.more {
+		return false
 	}
-	last := &found[limit-1]
-	return Page{Runs: found[:limit], Next: Cursor{At: key(last), ID: last.ID}.String()}
+	f.runs, f.size = append(f.runs, r), f.size+size
+	return true
+}
+
+// Runs returns the runs.
+func (f *Found) Runs() []Run { return f.runs }
+
+// Fills reports whether others may follow the runs that a store returned for this limit: there are
+// as many, or their records may fill a page.
+func Fills(runs []Run, limit int) bool {
+	var record []byte
+	size := 0
+	for i := range runs {
+		record, _ = AppendRun(record[:0], &runs[i]) // what a store returned can be encoded
+		size += len(record)
+	}
+	return len(runs) == limit || size > MaxPage/2 // an earlier release may have written longer ones
+}
+
+// NewPage makes a page of the runs, which are listed in the order of their creation.
+func (f *Found) NewPage() Page { return f.page(func(r *Run) time.Time { return r.CreatedAt }) }
+
+// page makes a page of the runs. Key is the time that the listing is ordered by.
+func (f *Found) page(key func(*Run) time.Time) Page {
+	page := Page{Runs: f.runs}
+	if f.more {
+		last := &f.runs[len(f.runs)-1]
+		page.Next = Cursor{At: key(last), ID: last.ID}.String()
+	}
+	return page
 }
 
 // Cursor is a place in a listing that is ordered by a time and the run's id.

@@ -107,7 +107,8 @@ type RunReader interface {
 
 // Lister finds runs.
 type Lister interface {
-	// Runs lists runs in the order of their creation.
+	// Runs lists runs in the order of their creation. A page has fewer runs than the limit although
+	// others follow if its records are larger than MaxPage together; its Next says so.
 	Runs(ctx context.Context, q Query) (Page, error)
 	// Waiting lists runs in waiting_user, oldest question first. Unlike with Runs, a page may have
 	// fewer runs than the limit, or none, before the end; its Next decides. The cost of a page does
@@ -115,7 +116,8 @@ type Lister interface {
 	Waiting(ctx context.Context, q WaitingQuery) (Page, error)
 	// Due returns up to limit runs with work due at or before now. First come the runs in waiting_user
 	// with a due deadline and the runs with a due Family.Due, earliest first. Then, within the limit,
-	// come the queued runs held until now or earlier, earliest first.
+	// come the queued runs held until now or earlier, earliest first. It returns fewer
+	// within the limit only if their records are larger than MaxPage together.
 	//
 	// Due also returns the next time after now at which work falls due: a deadline, a Family.Due, or a
 	// queued run's not-before time; zero without any. It excludes the times at which held runs are
@@ -123,7 +125,8 @@ type Lister interface {
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
 	// It skips the first skip of them, which the caller is already settling. A parked run without a
-	// slot is never an orphan, because it needs no recovery.
+	// slot is never an orphan, because it needs no recovery. Orphans returns fewer within the limit
+	// only if their records are larger than MaxPage together.
 	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 

@@ -69,7 +69,8 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	return store.NewPage(s.views(found), q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
+	page, err := s.views(found, q.Limit)
+	return page.NewPage(), err
 }
 
 // Waiting implements store.Reader.
@@ -96,7 +97,8 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 	if q.Newest {
 		slices.Reverse(found)
 	}
-	return q.NewPage(s.views(found[:min(len(found), q.Limit+1)])), nil
+	page, err := s.views(found, q.Limit)
+	return q.NewPage(page), err
 }
 
 // find returns the first runs of a list that match, in the order of the query, up to one more than
@@ -126,13 +128,21 @@ func (s *Store) find(q store.Query, by *ordered[moment], matches func(*store.Run
 	return found, nil
 }
 
-// views returns copies of runs for a reader. The caller holds the lock.
-func (s *Store) views(found []moment) []store.Run {
-	runs := make([]store.Run, len(found))
-	for i, m := range found {
-		runs[i] = s.view(&s.runs[m.id].run)
+// views returns copies of the first runs for a reader. The caller holds the lock.
+func (s *Store) views(found []moment, limit int) (*store.Found, error) {
+	page := &store.Found{Limit: limit}
+	var encoded []byte
+	for _, m := range found {
+		r := &s.runs[m.id].run
+		var err error
+		if encoded, err = store.AppendRun(encoded[:0], r); err != nil {
+			return page, err
+		}
+		if !page.Add(s.view(r), len(encoded)) {
+			break
+		}
 	}
-	return runs
+	return page, nil
 }
 
 // Events implements store.Reader.
@@ -259,15 +269,21 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	if err := store.ValidateLimit(limit); err != nil {
 		return nil, time.Time{}, err
 	}
+	var found []moment
 	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.heldUntil} {
 		by.from(start, func(m moment) bool {
-			if m.at > now.UnixMicro() || len(due) == limit {
+			if m.at > now.UnixMicro() || len(found) == limit {
 				return false
 			}
-			due = append(due, s.view(&s.runs[m.id].run))
+			found = append(found, m)
 			return true
 		})
 	}
+	page, err := s.views(found, limit)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	due = page.Runs()
 	later := func(m moment) bool { return m.at <= now.UnixMicro() }
 	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.delayed} {
 		if m, ok := by.first(later); ok && (next.IsZero() || m.at < next.UnixMicro()) {
@@ -287,7 +303,8 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err
 	}
-	for owner := ""; len(orphans) < limit; {
+	var found []moment
+	for owner := ""; len(found) < limit; {
 		b, ok := s.index.owned.first(func(b ownedRun) bool { return b.owner <= owner })
 		if !ok {
 			break
@@ -297,16 +314,17 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 			continue
 		}
 		s.index.owned.from(func(b ownedRun) bool { return b.owner < owner }, func(b ownedRun) bool {
-			if b.owner != owner || b.parked || len(orphans) == limit {
+			if b.owner != owner || b.parked || len(found) == limit {
 				return false
 			}
 			if skip--; skip < 0 {
-				orphans = append(orphans, s.runs[b.id].run.Clone())
+				found = append(found, moment{id: b.id})
 			}
 			return true
 		})
 	}
-	return orphans, nil
+	page, err := s.views(found, limit)
+	return page.Runs(), err
 }
 
 // Interaction implements store.Reader.

@@ -3,10 +3,11 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -21,17 +22,18 @@ func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil || text == "" {
 		return store.Page{}, err
 	}
-	runs, err := r.list(ctx, len(q.Labels) > 0 || q.ForkedFrom != "" || q.Parent != "", text, args)
+	found := &store.Found{Limit: q.Limit}
+	err = r.list(ctx, found, len(q.Labels) > 0 || q.ForkedFrom != "" || q.Parent != "", text, args)
 	if err != nil {
 		return store.Page{}, err
 	}
-	return store.NewPage(runs, q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
+	return found.NewPage(), nil
 }
 
-// list reads the runs of a listing. With planned, the server plans the statement for its arguments,
+// list finds the runs of a listing. With planned, the server plans the statement for its arguments,
 // since the planner knows whether few or many runs have a label, an origin or a parent. indexPlans
 // excludes the label index's type.
-func (r *reader) list(ctx context.Context, planned bool, text string, args []any) ([]store.Run, error) {
+func (r *reader) list(ctx context.Context, found *store.Found, planned bool, text string, args []any) error {
 	on := *r
 	if planned {
 		on.customPlan = true
@@ -39,7 +41,26 @@ func (r *reader) list(ctx context.Context, planned bool, text string, args []any
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
 		}
 	}
-	return readRows(ctx, &on, inSchema(text, r.schema), scanRun, args...)
+	_, err := readRows(ctx, &on, inSchema(pageOf(text), r.schema), func(row pgx.CollectableRow) (none struct{}, _ error) {
+		var record pgtype.DriverBytes
+		var departed *int64
+		if err := row.Scan(&record, &departed); err != nil {
+			return none, err
+		}
+		run, err := decodeView(record, departed)
+		found.Add(run, len(record))
+		return none, err
+	}, args...)
+	return err
+}
+
+// pageOf is the statement for the first rows of another one, in its order: as many records as fit
+// into a page of runs, and one more. Those beyond are not read.
+func pageOf(text string, more ...string) string {
+	columns := strings.Join(append([]string{"record", "departed"}, more...), ", ")
+	return "SELECT " + columns + " FROM (SELECT *, sum(octet_length(record)) " +
+		"OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS before FROM (" + text + ") AS found (" + columns +
+		")) AS found WHERE before IS NULL OR before <= " + strconv.Itoa(store.MaxPage)
 }
 
 // filter is the conditions of a query and their arguments.

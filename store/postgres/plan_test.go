@@ -268,7 +268,7 @@ func checkInbox(t *testing.T, s *Store) {
 		require.NoError(t, err)
 		text, args, err := waitingText(q)
 		require.NoError(t, err)
-		p := explainedOnce(t, s, text, args)
+		p := explainedOnce(t, s, pageOf(text), args)
 		touched := p.walk(func(p *plan) {
 			require.False(t, p.Kind == "Seq Scan" && slices.Contains(tables, p.Relation), "%s of %s", name, p.Relation)
 		})
@@ -311,7 +311,7 @@ func checkHeldListings(t *testing.T, s *Store) {
 			text, args, err := textOf(q)
 			require.NoError(t, err)
 			require.NotEmpty(t, text)
-			p := explainedOnce(t, s, text, args)
+			p := explainedOnce(t, s, pageOf(text), args)
 			touched := p.walk(func(p *plan) {
 				require.False(t, p.Kind == "Seq Scan" && slices.Contains(tables, p.Relation), "%s of %s", name,
 					p.Relation)

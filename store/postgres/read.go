@@ -383,22 +383,22 @@ func (r *reader) Events(ctx context.Context, id string, after uint64, limit int)
 const maxSeq = 1<<63 - 1
 
 var (
-	dueText = sql(`(SELECT ` + view + `, NULL::bigint FROM interlude.states s WHERE s.deadline IS NOT NULL
+	dueText = sql(pageOf(`(SELECT `+view+`, NULL::bigint FROM interlude.states s WHERE s.deadline IS NOT NULL
 		AND s.deadline <= $1::bigint ORDER BY s.deadline, s.id LIMIT $2::bigint)
 		UNION ALL
-		(SELECT ` + view + `, NULL::bigint FROM interlude.states s WHERE s.delayed_until IS NOT NULL
-		AND s.delayed_until > ` + heldRange + ` AND s.delayed_until <= $1::bigint + ` + heldFrom + `
+		(SELECT `+view+`, NULL::bigint FROM interlude.states s WHERE s.delayed_until IS NOT NULL
+		AND s.delayed_until > `+heldRange+` AND s.delayed_until <= $1::bigint + `+heldFrom+`
 		ORDER BY s.delayed_until LIMIT $2::bigint)
 		UNION ALL
 		(SELECT NULL::bytea, NULL::bigint, least(
 			(SELECT deadline FROM interlude.states WHERE deadline IS NOT NULL AND deadline > $1::bigint
 				ORDER BY deadline LIMIT 1),
 			(SELECT delayed_until FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint
-				AND delayed_until < ` + heldRange + ` ORDER BY delayed_until LIMIT 1)))`)
+				AND delayed_until < `+heldRange+` ORDER BY delayed_until LIMIT 1)))`, "next") + " OR record IS NULL")
 	// orphansText reads at most as many rows as there are slots.
-	orphansText = sql(`SELECT ` + view + ` FROM interlude.states s
+	orphansText = sql(pageOf(`SELECT ` + view + ` FROM interlude.states s
 		WHERE s.slot AND NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = s.owner)
-		ORDER BY s.pool, s.key, s.id LIMIT $2::bigint OFFSET $1::bigint`)
+		ORDER BY s.pool, s.key, s.id LIMIT $2::bigint OFFSET $1::bigint`))
 )
 
 // Due implements store.Reader.

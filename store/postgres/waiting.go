@@ -19,11 +19,11 @@ func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page,
 		return store.Page{}, err
 	}
 	searched := len(q.Labels) > 0 || q.ForkedFrom != "" || q.Parent != "" || !q.DueBefore.IsZero()
-	runs, err := r.list(ctx, searched, text, args)
-	if err != nil {
+	found := &store.Found{Limit: q.Limit}
+	if err := r.list(ctx, found, searched, text, args); err != nil {
 		return store.Page{}, err
 	}
-	return q.NewPage(runs), nil
+	return q.NewPage(found), nil
 }
 
 // waitingText returns the statement that lists waiting runs; empty if nothing can match. It takes

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/entry"
@@ -19,56 +18,50 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	var found []store.Run
+	found := &store.Found{Limit: q.Limit}
 	err = s.readOn(ctx, s.listers, func(c *conn) error {
 		return c.snapshot(func() error {
-			found, err = c.list(ctx, q)
-			return err
+			return c.list(ctx, q, found)
 		})
 	})
 	if err != nil {
 		return store.Page{}, err
 	}
-	return store.NewPage(found, q.Limit, func(r *store.Run) time.Time { return r.CreatedAt }), nil
+	return found.NewPage(), nil
 }
 
-// list returns the runs of a page, and one more if there is one. The database filters by columns.
-// Labels are found by hash and checked here: a run with only the same hash is replaced by the next
-// one.
-func (c *conn) list(ctx context.Context, q store.Query) (page []store.Run, _ error) {
+// list finds the runs of a page. The database filters by columns. Labels are found by hash and
+// checked here: a run with only the same hash is replaced by the next one.
+func (c *conn) list(ctx context.Context, q store.Query, page *store.Found) error {
 	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
 	rarest, having, err := c.rarest(labels)
 	if err != nil || having == 0 {
-		return nil, err
+		return err
 	}
 	order := orderOf(q, "created_at", "id")
-	for want := q.Limit + 1; ; {
+	for want, full := q.Limit+1, false; ; {
 		f, err := filterOf(q, "created_at", "id", 0)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		var some []store.Run
+		found := 0
+		add := func(r store.Run, size int) bool {
+			found++
+			q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
+			full = (len(labels) == 0 || q.Matches(&r)) && !page.Add(r, size)
+			return !full
+		}
 		if having <= fewRuns {
 			f.hasLabels(labels, func(hash int64) bool { return hash == rarest })
-			some, err = c.listByLabel(ctx, rarest, f, order, int64(want))
+			err = c.listByLabel(ctx, add, rarest, f, order, int64(want))
 		} else {
 			f.hasLabels(labels, func(int64) bool { return false })
-			some, err = c.records(ctx, "SELECT "+view+from(q)+" WHERE "+f.text()+order+limited,
+			err = c.eachRun(ctx, add, "SELECT "+view+from(q)+" WHERE "+f.text()+order+limited,
 				append(f.args, int64(want))...)
 		}
-		if err != nil {
-			return nil, err
+		if err != nil || full || found < want {
+			return err
 		}
-		for i := range some {
-			if len(labels) == 0 || q.Matches(&some[i]) {
-				page = append(page, some[i])
-			}
-		}
-		if len(some) < want || len(page) > q.Limit {
-			return page, nil
-		}
-		last := &some[len(some)-1]
-		q.After = store.Cursor{At: last.CreatedAt, ID: last.ID}.String()
 	}
 }
 
@@ -244,9 +237,10 @@ func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
 	}
 }
 
-// listByLabel returns the runs of a listing by way of a label that few runs have.
-func (c *conn) listByLabel(ctx context.Context, label int64, f filter, order string, count int64,
-) (runs []store.Run, _ error) {
+// listByLabel finds the runs of a listing by way of a label that few runs have, until add returns
+// false.
+func (c *conn) listByLabel(ctx context.Context, add func(store.Run, int) bool, label int64, f filter, order string,
+	count int64) error {
 	var rows []int64 // the numbers are sorted without their records, which are large
 	args := append(append([]driver.Value{label}, f.args...), count)
 	err := c.each(ctx, func(r row) error {
@@ -254,15 +248,12 @@ func (c *conn) listByLabel(ctx context.Context, label int64, f filter, order str
 		return nil
 	}, "SELECT runs.n FROM labels AS l CROSS JOIN runs ON runs.n = l.run WHERE l.label = ? AND "+f.text()+order+
 		limited, args...)
-	if err != nil {
-		return nil, err
+	more := true
+	for i := 0; err == nil && more && i < len(rows); i++ {
+		err = c.eachRun(ctx, func(r store.Run, size int) bool {
+			more = add(r, size)
+			return more
+		}, `SELECT `+view+` FROM runs WHERE n = ?`, rows[i])
 	}
-	for _, n := range rows {
-		some, err := c.records(ctx, `SELECT `+view+` FROM runs WHERE n = ?`, n)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, some...)
-	}
-	return runs, nil
+	return err
 }

@@ -296,21 +296,18 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
-			due, err = c.records(ctx,
+			found := &store.Found{Limit: limit}
+			err = c.eachRun(ctx, found.Add,
 				`SELECT `+view+` FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id
 					LIMIT ? + 0`,
 				now.UnixMicro(), int64(limit))
+			if err == nil && !found.Full() {
+				err = c.eachRun(ctx, found.Add, heldDueText, entry.Held, entry.HeldFrom+now.UnixMicro(), int64(limit))
+			}
 			if err != nil {
 				return err
 			}
-			if len(due) < limit {
-				held, err := c.records(ctx, heldDueText, entry.Held, entry.HeldFrom+now.UnixMicro(),
-					int64(limit-len(due)))
-				if err != nil {
-					return err
-				}
-				due = append(due, held...)
-			}
+			due = found.Runs()
 			for _, query := range []string{
 				`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL AND deadline > ?`,
 				nextDelayedText,
@@ -347,13 +344,24 @@ func (r row) time(i int) time.Time {
 	return time.UnixMicro(r.int(i)).UTC()
 }
 
-// records are the runs of a query for the columns of view.
-func (c *conn) records(ctx context.Context, query string, args ...driver.Value) (runs []store.Run, _ error) {
+// eachRun calls add with the runs of a query for the columns of view, and the sizes of their
+// records, until it returns false.
+func (c *conn) eachRun(ctx context.Context, add func(r store.Run, size int) bool, query string,
+	args ...driver.Value) error {
 	err := c.each(ctx, func(r row) error {
-		runs = append(runs, store.Run{})
-		return r.view(0, &runs[len(runs)-1])
+		var run store.Run
+		if err := r.view(0, &run); err != nil {
+			return err
+		}
+		if !add(run, len(r.blob(0))) {
+			return errPageFull
+		}
+		return nil
 	}, query, args...)
-	return runs, err
+	if errors.Is(err, errPageFull) {
+		return nil
+	}
+	return err
 }
 
 // Orphans implements store.Reader.
@@ -361,11 +369,11 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err
 	}
-	err := s.read(ctx, func(c *conn) (err error) {
-		orphans, err = c.records(ctx, orphansText, int64(limit), int64(skip))
-		return err
+	found := &store.Found{Limit: limit}
+	err := s.read(ctx, func(c *conn) error {
+		return c.eachRun(ctx, found.Add, orphansText, int64(limit), int64(skip))
 	})
-	return orphans, err
+	return found.Runs(), err
 }
 
 // orphansText reads at most as many rows as there are slots.

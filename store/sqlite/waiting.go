@@ -130,15 +130,17 @@ func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Pa
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
 	})
 	places = slices.Compact(places) // a run may ask several principals of one person
-	found := make([]store.Run, min(len(places), q.Limit+1))
-	for i := range found {
+	found := &store.Found{Limit: q.Limit}
+	for i, more := 0, true; more && i < len(places); i++ {
+		var run store.Run
 		r, err := c.one(`SELECT `+view+` FROM runs WHERE n = ?`, places[i].row)
 		if err == nil {
-			err = r.view(0, &found[i])
+			err = r.view(0, &run)
 		}
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return page, err
 		}
+		more = found.Add(run, len(r.blob(0)))
 	}
 	return q.NewPage(found), nil
 }

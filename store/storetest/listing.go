@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,57 @@ func (w *world) list(q store.Query) []string {
 }
 
 var listingCases = []promised{
+	{
+		"list/a page of large records ends early",
+		"A page of runs, of runs that wait, of what is due or of orphans ends once its records are larger than MaxPage " +
+			"together. Nothing is skipped: the next page continues after it, in both directions (I5).",
+		func(w *world) {
+			const runs, fit = 10, 7
+			var want []string
+			for i := range runs {
+				r := w.running(fmt.Sprint("r", i))
+				c := Asked(r, w.tick(), true, w.now)
+				c.Run.Pending.Context = strings.Repeat("x", store.MaxPage/fit)
+				want = append(want, w.commit(c).ID)
+			}
+			w.expire("n")
+			listed := func(list func(store.Query) (store.Page, error), q store.Query) (all []string) {
+				for q.Limit = store.MaxBatch; ; {
+					page, err := list(q)
+					require.NoError(w, err)
+					all = append(all, ids(page.Runs)...)
+					if q.After = page.Next; q.After == "" {
+						return all
+					}
+					require.Len(w, page.Runs, fit)
+					for _, r := range page.Runs {
+						require.Equal(w, text(w, w.load(r.ID)), text(w, r))
+					}
+				}
+			}
+			reversed := slices.Clone(want)
+			slices.Reverse(reversed)
+			for _, list := range []func(store.Query) (store.Page, error){w.runs, w.waits} {
+				require.Equal(w, want, listed(list, store.Query{}))
+				require.Equal(w, reversed, listed(list, store.Query{Newest: true}))
+			}
+			due, next, err := w.store.Due(w.ctx, w.now, store.MaxBatch)
+			require.NoError(w, err)
+			require.Zero(w, next)
+			require.GreaterOrEqual(w, len(due), fit)
+			require.LessOrEqual(w, len(due), fit+1)
+			require.Equal(w, want[:len(due)], ids(due))
+			var orphans []string
+			for len(orphans) < runs {
+				part, err := w.store.Orphans(w.ctx, len(orphans), store.MaxBatch)
+				require.NoError(w, err)
+				require.NotEmpty(w, part)
+				require.LessOrEqual(w, len(part), fit+1)
+				orphans = append(orphans, ids(part)...)
+			}
+			require.ElementsMatch(w, want, orphans)
+		},
+	},
 	{
 		"list/in the order of creation",
 		"Runs are listed in the order of their creation, or in exactly the reverse order, with the id deciding " +

@@ -47,7 +47,7 @@ func (d *Deadlines) Serve(ctx context.Context) error {
 		others, changed := related.serveDue(ctx, due, now)
 		fired, lost := d.fire(ctx, others, now)
 		again = lost && !again
-		if changed || again || fired > 0 && len(due) == DueBatch {
+		if changed || again || fired > 0 && store.Fills(due, DueBatch) {
 			continue // there may be more
 		}
 		d.Due.Note(next)

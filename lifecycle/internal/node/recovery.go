@@ -130,7 +130,7 @@ func (s *Recoverer) settleOrphans(ctx context.Context) error {
 	for err == nil {
 		orphans := s.withoutAwaited(list.page)
 		if len(orphans) == 0 {
-			if len(list.page) < OrphanPage {
+			if len(list.page) == 0 {
 				return nil
 			}
 			err = list.skipPage(ctx)
