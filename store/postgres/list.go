@@ -41,7 +41,8 @@ func (r *reader) list(ctx context.Context, found *store.Found, planned bool, tex
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
 		}
 	}
-	_, err := readRows(ctx, &on, inSchema(pageOf(text), r.schema), func(row pgx.CollectableRow) (none struct{}, _ error) {
+	_, err := readRows(ctx, &on, inSchema(pageOf(text), r.schema), func(row pgx.CollectableRow) (
+		none struct{}, _ error) {
 		var record pgtype.DriverBytes
 		var departed *int64
 		if err := row.Scan(&record, &departed); err != nil {

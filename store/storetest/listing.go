@@ -54,8 +54,8 @@ func (w *world) list(q store.Query) []string {
 var listingCases = []promised{
 	{
 		"list/a page of large records ends early",
-		"A page of runs, of runs that wait, of what is due or of orphans ends once its records are larger than MaxPage " +
-			"together. Nothing is skipped: the next page continues after it, in both directions (I5).",
+		"A page of runs, of runs that wait, of what is due or of orphans ends once its records are larger than " +
+			"MaxPage together. Nothing is skipped: the next page continues after it, in both directions (I5).",
 		func(w *world) {
 			const runs, fit = 10, 7
 			var want []string
