@@ -50,7 +50,7 @@ func (k *keeping) Join(ctx context.Context, n store.Node, _ time.Time) error {
 	return k.Store.Join(ctx, n, k.Now())
 }
 
-func (k *keeping) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold, error) {
+func (k *keeping) Renew(ctx context.Context, id string, _ time.Time) ([]store.OwnedRun, error) {
 	return k.Store.Renew(ctx, id, k.Now())
 }
 

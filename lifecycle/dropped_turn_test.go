@@ -246,7 +246,7 @@ type tardy struct {
 	since atomic.Int64 // nanoseconds that the next answer takes
 }
 
-func (s *tardy) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (s *tardy) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	held, err := s.Store.Renew(ctx, id, now)
 	time.Sleep(time.Duration(s.since.Swap(0))) // the bubble's time
 	return held, err

@@ -122,7 +122,7 @@ func (s *twin) Join(ctx context.Context, n store.Node, now time.Time) (refused e
 	return errors.Join(refused, err)
 }
 
-func (s *twin) Renew(ctx context.Context, id string, now time.Time) (holds []store.Hold, refused error) {
+func (s *twin) Renew(ctx context.Context, id string, now time.Time) (holds []store.OwnedRun, refused error) {
 	first := true
 	err := s.write(func(m *memory.Store) {
 		got, err := m.Renew(context.WithoutCancel(ctx), id, now)

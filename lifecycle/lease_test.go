@@ -26,7 +26,7 @@ type cut struct {
 	asked  atomic.Int64
 }
 
-func (c *cut) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (c *cut) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	c.asked.Add(1)
 	switch {
 	case !c.off.Load():
@@ -162,7 +162,7 @@ func TestLeaseHoldsWhenTheStoresClockIsSet(t *testing.T) {
 // forgetful is a store that says that a node holds nothing.
 type forgetful struct{ *keeping }
 
-func (f forgetful) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (f forgetful) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	_, err := f.keeping.Renew(ctx, id, now)
 	return nil, err
 }

@@ -53,7 +53,7 @@ func (m *onMachine) Join(ctx context.Context, n store.Node, now time.Time) error
 	return errors.Join(m.written(), m.Store.Join(ctx, n, now.Add(-m.lag)))
 }
 
-func (m *onMachine) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (m *onMachine) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	if err := m.written(); err != nil {
 		return nil, err
 	}

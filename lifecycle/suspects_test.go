@@ -46,7 +46,7 @@ func (m *killable) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-func (m *killable) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (m *killable) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	if m.dead.Err() != nil {
 		return nil, errKilled
 	}

@@ -162,7 +162,7 @@ type Registry interface {
 	// runs, of which there may be a million), so that a worker notices the loss of its run. The listed
 	// data is durable, as if read through Confirm. ErrStaleEpoch if the node is not, or no longer,
 	// registered.
-	Renew(ctx context.Context, id string, now time.Time) ([]Hold, error)
+	Renew(ctx context.Context, id string, now time.Time) ([]OwnedRun, error)
 	// Expire removes the named nodes and all nodes with an expired lease, and returns them; only one
 	// of several concurrent callers removes a node. Their runs that hold a slot become orphans.
 	//
@@ -361,8 +361,8 @@ type Departure struct {
 	At time.Time
 }
 
-// Hold is one run that a node owns and that holds a slot.
-type Hold struct {
+// OwnedRun is a run that a node owns and that holds a slot.
+type OwnedRun struct {
 	RunID string
 	Epoch uint64
 	State fsm.State

@@ -9,8 +9,8 @@
 // once, exactly one wins. The handler keeps no state between requests.
 //
 // The types of the JSON (Run, Question, Problem and so on) are exported because the names of the
-// OpenAPI schemas are theirs; a Go program
-// needs Handler and Options, and the Show functions if it has an API of its own.
+// OpenAPI schemas are theirs; a Go program needs Handler and Options, and the Show functions for
+// another API.
 //
 // Authentication is the host's job: without Identify, only requests from this machine are served.
 //

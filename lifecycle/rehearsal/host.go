@@ -131,7 +131,7 @@ func (s *crashing) Join(ctx context.Context, n store.Node, now time.Time) error 
 }
 
 // Renew implements store.Registry: a crashed host renews no lease.
-func (s *crashing) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (s *crashing) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	if s.isDead() {
 		return nil, errCrashed
 	}

@@ -373,8 +373,8 @@ func (c *connection) Join(ctx context.Context, n store.Node, now time.Time) erro
 }
 
 // Renew implements store.Registry.
-func (c *connection) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
-	return forward(ctx, c, "renew", func() ([]store.Hold, error) {
+func (c *connection) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
+	return forward(ctx, c, "renew", func() ([]store.OwnedRun, error) {
 		holds, err := c.Store.Renew(ctx, id, now)
 		if err == nil {
 			c.shared.renewed(id, now)

@@ -44,7 +44,7 @@ func (z *zombie) Join(ctx context.Context, n store.Node, now time.Time) error {
 }
 
 // Renew looks out for the end.
-func (z *zombie) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (z *zombie) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	asked := time.Now()
 	held, err := z.Store.Renew(ctx, id, now)
 	z.watch(err, id)

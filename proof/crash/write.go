@@ -95,7 +95,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) (err erro
 
 // Renew implements store.Registry. Only the answer names the runs that the call is about, so the
 // runs are read before the call.
-func (s *Store) Renew(ctx context.Context, id string, now time.Time) (held []store.Hold, err error) {
+func (s *Store) Renew(ctx context.Context, id string, now time.Time) (held []store.OwnedRun, err error) {
 	page, err := s.Store.Runs(ctx, store.Query{Newest: true, Limit: 20})
 	if err != nil {
 		return nil, err

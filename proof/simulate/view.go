@@ -233,12 +233,12 @@ func (v *view) Join(ctx context.Context, n store.Node, now time.Time) error {
 }
 
 // Renew implements store.Registry.
-func (v *view) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (v *view) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	w := v.world
 	w.mu.Lock()
 	name := w.names.name(id)
 	w.mu.Unlock()
-	return do(ctx, v, "Renew", name, func() ([]store.Hold, error) { return w.store.Renew(w.ctx, name, now) })
+	return do(ctx, v, "Renew", name, func() ([]store.OwnedRun, error) { return w.store.Renew(w.ctx, name, now) })
 }
 
 // Expire implements store.Registry.

@@ -32,7 +32,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 }
 
 // Renew implements store.Registry.
-func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkOpen(ctx); err != nil {
@@ -43,16 +43,16 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 		return nil, refuse.NotRegistered(id)
 	}
 	n.Until = now.Add(n.Lease)
-	var holds []store.Hold
+	var owned []store.OwnedRun
 	s.index.owned.from(func(b ownedRun) bool { return b.owner < id }, func(b ownedRun) bool {
 		if b.owner != id || b.parked {
 			return false
 		}
 		r := &s.runs[b.id].run
-		holds = append(holds, store.Hold{RunID: r.ID, Epoch: r.Epoch, State: r.State})
+		owned = append(owned, store.OwnedRun{RunID: r.ID, Epoch: r.Epoch, State: r.State})
 		return true
 	})
-	return holds, nil
+	return owned, nil
 }
 
 // Expire implements store.Registry.

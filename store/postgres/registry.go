@@ -102,9 +102,9 @@ func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
 }
 
 // Renew implements store.Registry.
-func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold, error) {
+func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.OwnedRun, error) {
 	registered := false
-	var holds []store.Hold
+	var owned []store.OwnedRun
 	if storable(id) {
 		_, err := readRows(ctx, &s.reader, s.texts[renewText], func(row pgx.CollectableRow) (none struct{},
 			_ error) {
@@ -113,7 +113,7 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 			var epoch *uint64
 			err := row.Scan(&run, &epoch, &state)
 			if err == nil && run != nil {
-				holds = append(holds, store.Hold{RunID: *run, Epoch: *epoch, State: fsm.State(*state)})
+				owned = append(owned, store.OwnedRun{RunID: *run, Epoch: *epoch, State: fsm.State(*state)})
 			}
 			return none, err
 		}, id)
@@ -124,7 +124,7 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 	if !registered {
 		return nil, refuse.NotRegistered(id)
 	}
-	return holds, nil
+	return owned, nil
 }
 
 // Expire implements store.Registry.

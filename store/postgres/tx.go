@@ -188,7 +188,7 @@ func (t *txStore) Prune(context.Context, time.Time, int) (int, error) { return 0
 func (t *txStore) Join(context.Context, store.Node, time.Time) error { return ErrInTransaction }
 
 // Renew returns ErrInTransaction.
-func (t *txStore) Renew(context.Context, string, time.Time) ([]store.Hold, error) {
+func (t *txStore) Renew(context.Context, string, time.Time) ([]store.OwnedRun, error) {
 	return nil, ErrInTransaction
 }
 

@@ -62,11 +62,11 @@ func (r row) engines(i int) (engines []string, _ error) {
 }
 
 // Renew implements store.Registry.
-func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
-	var holds []store.Hold
+func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
+	var owned []store.OwnedRun
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		holds, refused = nil, nil
+		owned, refused = nil, nil
 		changed, err := w.exec(`UPDATE nodes SET until = ? + lease / 1000 WHERE id = ?`, now.UnixMicro(), id)
 		if err != nil {
 			return nil, err
@@ -77,16 +77,17 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 		}
 		// INDEXED BY, or the planner scans all runs instead of those with a slot
 		err = w.each(context.Background(), func(r row) error {
-			holds = append(holds, store.Hold{RunID: r.text(0), Epoch: uint64(r.int(1)), State: fsm.State(r.text(2))})
+			owned = append(owned, store.OwnedRun{RunID: r.text(0), Epoch: uint64(r.int(1)),
+				State: fsm.State(r.text(2))})
 			return nil
 		}, `SELECT id, epoch, state FROM runs INDEXED BY runs_held WHERE slot = 1 AND owner = ?`, id)
-		slices.SortFunc(holds, func(a, b store.Hold) int { return strings.Compare(a.RunID, b.RunID) })
+		slices.SortFunc(owned, func(a, b store.OwnedRun) int { return strings.Compare(a.RunID, b.RunID) })
 		return nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return holds, refused
+	return owned, refused
 }
 
 // Expire implements store.Registry.

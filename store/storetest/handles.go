@@ -42,7 +42,7 @@ var handleCases = []promised{
 			r := w.start("m")
 			holds, err := other.Renew(w.ctx, "m", w.now)
 			require.NoError(w, err)
-			require.Equal(w, []store.Hold{{RunID: "a", Epoch: r.Epoch, State: fsm.StateRunning}}, holds)
+			require.Equal(w, []store.OwnedRun{{RunID: "a", Epoch: r.Epoch, State: fsm.StateRunning}}, holds)
 			_, err = other.Expire(w.ctx, base, "m")
 			require.NoError(w, err)
 			w.refused(store.ErrStaleEpoch, fenced(reported(r, w.tick()), "m", r.Epoch))

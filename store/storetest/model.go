@@ -167,10 +167,10 @@ func (m *model) next(now time.Time) (next time.Time) {
 	return next
 }
 
-func (m *model) holds(node string) []store.Hold {
-	var all []store.Hold
+func (m *model) holds(node string) []store.OwnedRun {
+	var all []store.OwnedRun
 	for _, r := range m.where(func(r store.Run) bool { return r.Owner == node && r.Slot }) {
-		all = append(all, store.Hold{RunID: r.ID, Epoch: r.Epoch, State: r.State})
+		all = append(all, store.OwnedRun{RunID: r.ID, Epoch: r.Epoch, State: r.State})
 	}
 	return all
 }

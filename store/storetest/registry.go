@@ -108,7 +108,7 @@ var registryCases = []promised{
 			require.Len(w, w.claim("n", 9), 1, "the sticky one's next turn")
 			holds, err := w.store.Renew(w.ctx, "n", w.tick())
 			require.NoError(w, err)
-			require.ElementsMatch(w, []store.Hold{
+			require.ElementsMatch(w, []store.OwnedRun{
 				{RunID: "busy", Epoch: busy.Epoch, State: fsm.StateRunning},
 				{RunID: "sticky", Epoch: sticky.Epoch, State: fsm.StateWaitingUser},
 				{RunID: "ready", Epoch: ready.Epoch + 1, State: fsm.StateRunning},

@@ -50,7 +50,7 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
 	if profile == fsm.ProfileStickyProcess {
-		t.owner.holdResident(t.call.RunID, t.call.Engine)
+		t.owner.addResident(t.call.RunID, t.call.Engine)
 	}
 	answers, err := t.answers(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ func (n *Node) sendHeartbeats(ctx context.Context) error {
 		if err == nil {
 			n.lease.Renew(asked)
 			out, wait = nil, interval
-			n.compareHolds(held, asked)
+			n.compareOwned(held, asked)
 			continue
 		}
 		if ctx.Err() != nil {
@@ -63,13 +63,13 @@ func (n *Node) sendHeartbeats(ctx context.Context) error {
 }
 
 // renewLease waits for the store's answer for as long as is left of the lease.
-func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold, error) {
+func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.OwnedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
 	defer cancel()
 	return n.proc.Store.Renew(ctx, n.id, n.proc.LeaseTime())
 }
 
-// compareHolds compares the node's runs with a slot, from the store's answer to a heartbeat, with
+// compareOwned compares the node's runs with a slot, from the store's answer to a heartbeat, with
 // the turns and resident processes here.
 //
 //   - A turn or process whose run is no longer owned is ended: the run was canceled, or taken
@@ -78,7 +78,7 @@ func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold
 //   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
 //     consecutive heartbeats must agree, since the answer to its claim may be in transit; one is
 //     enough if its turn has ended here.
-func (n *Node) compareHolds(owned []store.Hold, asked time.Time) {
+func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	n.mu.Lock()
 	unexecuted := n.findUnexecuted(owned)
 	processes := n.interruptNotOwned(owned, asked)
@@ -100,8 +100,8 @@ func (n *Node) compareHolds(owned []store.Hold, asked time.Time) {
 // findUnexecuted returns the runs that this node owns as running and that do not execute here,
 // provided that the heartbeat before this one found the same, or that their turn has ended here. It
 // also forgets the turns that hasEnded needs no more. The caller holds mu.
-func (n *Node) findUnexecuted(owned []store.Hold) (found []store.Hold) {
-	now := make(map[store.Hold]bool)
+func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
+	now := make(map[store.OwnedRun]bool)
 	listed := make(map[string]bool)
 	for _, h := range owned {
 		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
@@ -145,7 +145,7 @@ func (n *Node) lastEnded(id string) endedTurn {
 
 // interruptNotOwned interrupts the turns whose runs this node does not own any more, and returns
 // the runs whose resident processes are to be ended. The caller holds mu.
-func (n *Node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes []string) {
+func (n *Node) interruptNotOwned(owned []store.OwnedRun, asked time.Time) (processes []string) {
 	epochs := make(map[string]uint64, len(owned))
 	for _, h := range owned {
 		epochs[h.RunID] = h.Epoch
@@ -171,7 +171,7 @@ func (n *Node) interruptNotOwned(owned []store.Hold, asked time.Time) (processes
 //
 // It waits for a permit until ctx ends: a claim in progress has reserved every free one, and claims
 // may be in progress at every heartbeat.
-func (n *Node) settleUnexecuted(ctx context.Context, h store.Hold) {
+func (n *Node) settleUnexecuted(ctx context.Context, h store.OwnedRun) {
 	n.mu.Lock()
 	leaving := n.leaving
 	n.mu.Unlock()

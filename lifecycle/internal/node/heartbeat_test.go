@@ -23,12 +23,12 @@ import (
 // are not in its answer.
 func TestCompareHoldsInterruptsTurnsOfOtherEpochs(t *testing.T) {
 	const third = 4 * time.Second
-	of := func(epoch uint64) []store.Hold {
-		return []store.Hold{{RunID: "other", Epoch: 7, State: fsm.StateRunning}, {RunID: "r", Epoch: epoch,
+	of := func(epoch uint64) []store.OwnedRun {
+		return []store.OwnedRun{{RunID: "other", Epoch: 7, State: fsm.StateRunning}, {RunID: "r", Epoch: epoch,
 			State: fsm.StateRunning}}
 	}
 	for name, c := range map[string]struct {
-		held   []store.Hold
+		held   []store.OwnedRun
 		lasted time.Duration
 		asked  time.Duration // after the turn started
 		ended  bool
@@ -55,7 +55,7 @@ func TestCompareHoldsInterruptsTurnsOfOtherEpochs(t *testing.T) {
 				defer executing.engineReturn.signal()
 				n.turns["r"] = executing
 				time.Sleep(c.lasted) // the bubble's time
-				n.compareHolds(c.held, start.Add(c.asked))
+				n.compareOwned(c.held, start.Add(c.asked))
 				if c.ended {
 					require.ErrorIs(t, context.Cause(ctx), engine.ErrStale)
 				} else {
@@ -89,7 +89,7 @@ func TestCompareHoldsEndsProcessesOfRunsNotHeld(t *testing.T) {
 				n := alone(t, newStore(t), ending(alive))
 				defer n.die(nil)
 				start := time.Now()
-				n.holdResident("r", "default")
+				n.addResident("r", "default")
 				n.leaving = c.leaving
 				if c.turn {
 					ctx, cancel := context.WithCancelCause(n.live)
@@ -97,11 +97,11 @@ func TestCompareHoldsEndsProcessesOfRunsNotHeld(t *testing.T) {
 					defer executing.engineReturn.signal()
 					n.turns["r"] = executing
 				}
-				var held []store.Hold
+				var held []store.OwnedRun
 				if c.held {
-					held = []store.Hold{{RunID: "r", Epoch: 1, State: fsm.StateWaitingUser}}
+					held = []store.OwnedRun{{RunID: "r", Epoch: 1, State: fsm.StateWaitingUser}}
 				}
-				n.compareHolds(held, start.Add(c.asked))
+				n.compareOwned(held, start.Add(c.asked))
 				n.workers.Wait()
 				require.Equal(t, !c.ended, alive["r"])
 				require.True(t, alive["s"], "nobody said that it is held here")
@@ -157,7 +157,7 @@ func TestSettleUnexecutedStartsOnlyARunHeldHere(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				n.settleUnexecuted(ctx, store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
+				n.settleUnexecuted(ctx, store.OwnedRun{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(executed) == 1)
 				line, _, _ := strings.Cut(logged.String(), "\n")
@@ -180,8 +180,8 @@ func TestJ9TheLastTurnThatEndedCounts(t *testing.T) {
 	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	n := &Node{turns: make(map[string]*turn), ended: make(map[string]endedTurn),
 		endedBefore: make(map[string]endedTurn)}
-	listed := func(epoch uint64) []store.Hold {
-		return []store.Hold{{RunID: "a", Epoch: epoch, State: fsm.StateRunning}}
+	listed := func(epoch uint64) []store.OwnedRun {
+		return []store.OwnedRun{{RunID: "a", Epoch: epoch, State: fsm.StateRunning}}
 	}
 	n.ended["a"] = endedTurn{1, created}
 	n.findUnexecuted(nil)

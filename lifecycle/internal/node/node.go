@@ -56,7 +56,7 @@ type Node struct {
 	residents map[string]resident // guarded by mu; the processes that engines here may hold, by run id
 	// guarded by mu; the runs that the store listed at the last heartbeat as running on this node,
 	// though no turn of theirs was here
-	unexecuted map[store.Hold]bool
+	unexecuted map[store.OwnedRun]bool
 	// guarded by mu; the last turn of each run that has ended here since the last heartbeat, and
 	// between that and the one before it, by run id; see hasEnded
 	ended, endedBefore map[string]endedTurn
@@ -71,7 +71,7 @@ func Join(ctx context.Context, cfg *Config) (*Node, error) {
 		lostProcesses: make(chan string, 64),
 		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
-		unexecuted: make(map[store.Hold]bool),
+		unexecuted: make(map[store.OwnedRun]bool),
 		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

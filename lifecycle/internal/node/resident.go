@@ -20,8 +20,8 @@ type resident struct {
 	since  time.Time // when its last turn began, by MonotonicNow
 }
 
-// holdResident remembers that an engine here may hold a process of the run.
-func (n *Node) holdResident(runID, engineName string) {
+// addResident remembers that an engine here may hold a process of the run.
+func (n *Node) addResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.residents[runID] = resident{engineName, MonotonicNow(n.proc.Clock)}

@@ -105,7 +105,7 @@ func TestRemoveTurnKeepsOnlyAProcessStillNeededHere(t *testing.T) {
 				alive := map[string]bool{"r": true}
 				n := alone(t, newStore(t), ending(alive))
 				defer n.die(nil)
-				n.holdResident("r", "default")
+				n.addResident("r", "default")
 				ended, next := &turn{node: &n.member, owner: n, epoch: 1}, &turn{node: &n.member, owner: n, epoch: 2}
 				n.turns["r"] = ended
 				if c.next {

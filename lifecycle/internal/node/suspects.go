@@ -19,7 +19,7 @@ import (
 //
 // Only the scheduler uses it. Its times are readings of the monotonic clock.
 type quarantine struct {
-	separate      store.Hold // the suspect that executes without other turns; empty: none
+	separate      store.OwnedRun // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
 	// scans: the next call of claim asks for suspects. It is a separate call, so that others can have
 	// permits between the two. more: the previous call found as many runs as there was room for.
@@ -103,7 +103,7 @@ func (n *Node) executesSuspect(now time.Time) bool {
 	if t != nil && t.epoch == q.separate.Epoch && now.Before(q.separateUntil) {
 		return true
 	}
-	q.separate = store.Hold{}
+	q.separate = store.OwnedRun{}
 	return false
 }
 
@@ -123,7 +123,7 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	claimed, err := n.proc.Store.Claim(n.live, req)
 	if len(claimed) > 0 {
 		r := &claimed[0].Run
-		n.quarantine.separate = store.Hold{RunID: r.ID, Epoch: r.Epoch}
+		n.quarantine.separate = store.OwnedRun{RunID: r.ID, Epoch: r.Epoch}
 		n.quarantine.separateUntil = now.Add(n.cfg.Lease)
 	}
 	return claimed, err

@@ -54,8 +54,8 @@ type turn struct {
 
 // turnOwner is the node as its turns use it.
 type turnOwner interface {
-	// holdResident notes that an engine here may hold a process of the run.
-	holdResident(runID, engine string)
+	// addResident notes that an engine here may hold a process of the run.
+	addResident(runID, engine string)
 	// abandonWorker settles a turn whose worker is stuck in an engine.
 	abandonWorker(t *turn, cause error, stuck *StuckCall)
 	// removeTurn removes a settled turn. The record is the run's latest one known here.
