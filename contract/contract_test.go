@@ -20,7 +20,7 @@ func TestEmbeddedContractIsSound(t *testing.T) {
 	require.Equal(t, l.Version, Version())
 }
 
-// What a caller does to a loaded contract is the caller's affair.
+// A caller's change of a loaded contract has no effect elsewhere.
 func TestLoadReturnsCopies(t *testing.T) {
 	t.Parallel()
 	Load().Transitions[0].To = "nowhere"
@@ -192,7 +192,7 @@ func closed(t *testing.T, where string, v any) {
 	}
 }
 
-// FuzzParse: whatever the bytes are, Parse ends; what it accepts can be asked anything.
+// FuzzParse: for any bytes, Parse ends; an accepted contract can be queried.
 func FuzzParse(f *testing.F) {
 	f.Add(Source())
 	f.Add([]byte(`{"version":"1.0.0"}`))

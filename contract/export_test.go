@@ -1,7 +1,7 @@
 package contract
 
-// What the tests of package contract_test share with those of this package: these are beside it
-// because package audit, which they use, imports this one.
+// Helpers shared by package contract_test and this package: separate packages, because package
+// audit, which they use, imports this one.
 var (
 	GateFacts  = gateFacts
 	Impossible = impossible

@@ -108,8 +108,7 @@ func TestMachineHasTheTransitionsOfTheContract(t *testing.T) {
 }
 
 // G2: the machine that runs, not only its table, agrees with the contract in every cell, for every
-// assignment of the facts that either of them mentions there, and beside it with all other facts or
-// none.
+// assignment of the facts that either of them mentions there, with all other facts or none.
 func TestMachineAgreesInEveryCell(t *testing.T) {
 	t.Parallel()
 	l := embedded()
@@ -173,9 +172,9 @@ func agree(t testing.TB, l *Lifecycle, state, event string, set fsm.Facts) strin
 }
 
 // G3: every event sequence up to length 6, with every choice of facts at each step, leads model and
-// machine through the same states. Both answers depend on state, event and facts alone (the
-// machine's on nothing else: TestNextIsSafeForConcurrentUse in fsm), so that what one step leads to
-// is asked once and looked up in the 3 million sequences.
+// machine through the same states. Both answers depend only on state, event and facts (for the
+// machine: TestNextIsSafeForConcurrentUse in fsm), so each step is computed once and looked up in
+// the 3 million sequences.
 func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
 	sample.Sequential(t)
 	t.Parallel()
@@ -236,8 +235,8 @@ func TestMachineAgreesOnRandomSequencesUpToSixty(t *testing.T) {
 	})
 }
 
-// G3: random walks that prefer what is possible, so that long lives are seen too: each ends in a
-// terminal state or goes on.
+// G3: random walks that prefer possible events, so that long lives occur too: each ends in a
+// terminal state or continues.
 func TestMachineAgreesOnRandomLivesUpToSixty(t *testing.T) {
 	t.Parallel()
 	l := embedded()

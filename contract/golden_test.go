@@ -14,8 +14,7 @@ var update = flag.Bool("update", false, "write testdata/cells.golden anew, for r
 
 const golden = "testdata/cells.golden"
 
-// G2: every cell of the contract, as somebody reviewed it. A difference here is a change of
-// behaviour.
+// G2: every cell of the contract, as reviewed. A difference here is a change of behaviour.
 func TestGoldenCells(t *testing.T) {
 	t.Parallel()
 	got := cells(Load())

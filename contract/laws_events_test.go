@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// eventLaws: what is told of each transition, and in which order (section F).
+// eventLaws: the events of each transition, in order (section F).
 func eventLaws() []law {
 	told := func(l *Lifecycle, visit func(t Transition, types string) string) string {
 		for _, t := range l.Transitions {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// outcome is what the requirements' table B says of a finished turn.
+// outcome is table B of the requirements for a finished turn.
 type outcome struct {
 	event, code string
 	warnings    []string
@@ -49,7 +49,7 @@ func tableB(f Facts) (requirement string, o outcome) {
 	return "B8", outcome{event: "turn.needs_input"}
 }
 
-// gateFacts are those that section B speaks of, and the one that J13 adds.
+// gateFacts are the facts of section B, and the fact added by J13.
 var gateFacts = []string{"process_ok", "interactive", "schema_declared", "output_valid", "schema_permissive",
 	"done_marker", "not_done_said", "question_asked", "attempts_exhausted", "sticky", "handle_present",
 	"budget_spent"}

@@ -9,13 +9,13 @@ import (
 )
 
 // law is a rule about the contract that was written from the requirements, not from the contract.
-// It says what is wrong, or "".
+// It returns the fault, or "".
 type law struct {
 	name  string // begins with the requirement's id
 	holds func(l *Lifecycle) string
 }
 
-// TestContractKeepsTheLawsOfTheRequirements: the contract says what the requirements say. Each
+// TestContractKeepsTheLawsOfTheRequirements: the contract agrees with the requirements. Each
 // sub-test is named after its requirement.
 func TestContractKeepsTheLawsOfTheRequirements(t *testing.T) {
 	t.Parallel()
@@ -108,8 +108,8 @@ var arrows = []arrow{
 		"SESSION_RESUME_FAILED", ""},
 }
 
-// arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of
-// its conditions fails. All together, there is no other way from state to state (A3).
+// arrowLaws: each arrow is taken with the fewest facts and with the most, and not if any condition
+// fails. Together, there is no other way from state to state (A3).
 func arrowLaws() []law {
 	var out []law
 	for _, a := range arrows {

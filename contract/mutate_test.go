@@ -15,7 +15,7 @@ import (
 // mutant is a contract that says one thing differently.
 type mutant struct {
 	name string
-	l    func() *contract.Lifecycle // made anew each time
+	l    func() *contract.Lifecycle // a new one each time
 }
 
 // copyOf is a deep copy.
@@ -48,7 +48,7 @@ func others(list []string, but string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == but })
 }
 
-// otherCodes are no code, a code that may end a turn, and one that may end a wait.
+// otherCodes are no code, a code that may end a turn, and a code that may end a wait.
 func (m *mutants) otherCodes(but string) []string {
 	return others([]string{"", "ENGINE_FAILED", "OUTPUT_INVALID", "INTERACTION_PROCESS_LOST", "RUN_TERMINAL"}, but)
 }
@@ -249,8 +249,8 @@ func (m *mutants) invariants() {
 	}
 }
 
-// parameters are the lists from which an invariant's parameters take their names, beside those of
-// the contract.
+// parameters are the lists from which an invariant's parameters take their names, in addition to
+// the contract's.
 var parameters = [][]string{
 	{"keep_waiting", "auto_decide", "fail"},
 	{"seq", "meta.local_seq", "meta.attempt", "data.interaction_id"},

@@ -18,10 +18,10 @@ import (
 	"github.com/interlude-go/interlude/internal/sample"
 )
 
-// G1, G4: whoever changes one thing in the contract is told so by something other than a copy of
-// the contract: by its own soundness, by a law written from the requirements, or by a recorded log.
-// A mutant that none of them catches, and that decides anything differently, shows a missing rule.
-// The golden table is not asked here: it would catch every change and explain none.
+// G1, G4: every single change of the contract is detected by something other than a copy of the
+// contract: by its own soundness, by a law written from the requirements, or by a recorded log. An
+// undetected mutant that decides anything differently shows a missing rule. The golden table is not
+// used here: it would catch every change and explain none.
 func TestEveryMutantIsCaught(t *testing.T) {
 	sample.Sequential(t)
 	t.Parallel()
@@ -70,9 +70,9 @@ func caughtBy(l *contract.Lifecycle, recorded recordings) string {
 	return ""
 }
 
-// sameDecisions reports whether a mutant of the gate is none: the first rule that holds decides, so
-// a condition that an earlier rule has settled may be repeated, and neighbours that exclude each
-// other may change places. Every possible turn is tried.
+// sameDecisions reports whether a mutant of the gate is equivalent: the first rule that holds
+// decides, so a condition that an earlier rule has settled may be repeated, and neighbours that
+// exclude each other may change places. Every possible turn is tried.
 func sameDecisions(base, l *contract.Lifecycle) bool {
 	guards := []contract.Guard{{All: contract.GateFacts}}
 	for _, r := range l.Gate {

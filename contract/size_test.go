@@ -2,5 +2,5 @@
 
 package contract_test
 
-// eachMutant is how many mutants there are for each one that is tried. .ci/search tries all.
+// eachMutant is the number of mutants per tried one. .ci/search tries all.
 const eachMutant = 5

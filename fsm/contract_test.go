@@ -30,8 +30,8 @@ func taken(tr contract.Transition, facts fsm.Facts) string {
 	return got.ID
 }
 
-// A3 A7: the facts that the contract asks for are enough to take an arrow, and it is not taken when
-// any one of them is missing, or one that it excludes is there.
+// A3 A7: the facts of the contract are sufficient to take an arrow, and it is not taken if any of
+// them is missing, or an excluded one is present.
 func TestNextNeedsEachFactOfAGuard(t *testing.T) {
 	t.Parallel()
 	for _, tr := range contract.Load().Transitions {
@@ -79,8 +79,8 @@ func TestDecideAgreesWithTheContract(t *testing.T) {
 	require.Len(t, seen, len(l.Gate), "each rule decides something")
 }
 
-// F6: an engine's own warnings are those that the contract has room for, and no code of the
-// contract is one.
+// F6: an engine's own warnings are in the contract's namespace for them, and no code of the
+// contract is.
 func TestWarningOwnHasThePrefix(t *testing.T) {
 	t.Parallel()
 	space := contract.Load().OwnWarnings
@@ -100,7 +100,7 @@ func TestWarningOwnHasThePrefix(t *testing.T) {
 	}
 }
 
-// Each fact has a bit of its own, and the name that the contract gives it.
+// Each fact has a separate bit, and its name from the contract.
 func TestFactsHaveDistinctBits(t *testing.T) {
 	t.Parallel()
 	facts := map[fsm.Facts]string{

@@ -40,7 +40,7 @@ func TestNextRefusalNamesStateEventAndRule(t *testing.T) {
 	}
 }
 
-// What a caller does to an answer does not reach the tables.
+// A caller's change of a result does not affect the tables.
 func TestNextReturnsCopies(t *testing.T) {
 	t.Parallel()
 	spoil := func(tr Transition) {

@@ -36,8 +36,8 @@ func approval(t *testing.T, arguments string) interaction.Question {
 		Arguments: json.RawMessage(arguments)}})
 }
 
-// K3: the refusal names each place that is wrong by its pointer, and what was expected there, in
-// the same words each time.
+// K3: the refusal names each invalid place by its pointer, and the expected value, in the same
+// words each time.
 func TestRefusalNamesEachPlace(t *testing.T) {
 	q := form(t, `{"type":"object","required":["a/b"],"properties":{"a/b":{"type":"integer"},
 		"list":{"type":"array","items":{"type":"string","maxLength":2}}}}`)
@@ -63,7 +63,7 @@ func TestRefusalNamesEachPlace(t *testing.T) {
 	require.Len(t, wrong.Faults, 20, "a long list is cut")
 }
 
-// K3: a value is compared as it is written, beyond what a float64 holds.
+// K3: a value is compared as written, beyond the precision of a float64.
 func TestNumbersOfValuesAreExact(t *testing.T) {
 	q := form(t, `{"maximum":9007199254740992}`)
 	require.NoError(t, interaction.Reply{ID: 1, Value: json.RawMessage(`9007199254740992`)}.ValidateFor(q))
@@ -158,8 +158,8 @@ func TestFormsOfReplies(t *testing.T) {
 	}
 }
 
-// C5: the digest of a reply in text is what it was before there were values and decisions; those
-// count where there are any.
+// C5: the digest of a text reply is unchanged since before values and decisions; these count if
+// present.
 func TestDigestOfForms(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range []interaction.Reply{{ID: 1, Text: "x"}, {ID: 1, Value: json.RawMessage(`1`)},
@@ -181,7 +181,7 @@ func TestDigestOfForms(t *testing.T) {
 // sum is SHA-256, in hexadecimal digits.
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// K4: the digest of a question depends on what it shows and what it is about, and on nothing else.
+// K4: the digest of a question depends on its shown content and subject, and on nothing else.
 func TestDigestOfAQuestion(t *testing.T) {
 	q := asked(t, interaction.Question{Prompt: "Pay?", Context: "c", Options: []interaction.Option{{Label: "l",
 		Value: "v"}},
@@ -260,7 +260,7 @@ func TestReplyToAnotherQuestionIsRefused(t *testing.T) {
 }
 
 // K4: the answer has the arguments to execute, byte for byte, exactly when they were approved or
-// edited; history tells the same.
+// edited; so has the history.
 func TestAnswersToApprovals(t *testing.T) {
 	arguments := `{ "to":"ann", "eur":12345678901234567890.10, "note":"\u003c<" }`
 	q := approval(t, arguments)
@@ -300,8 +300,8 @@ func TestAnswersToApprovals(t *testing.T) {
 	require.Nil(t, auto.Arguments)
 }
 
-// C2 K3 K4: what is malformed or too large in a form or an approval is left out, with a diagnostic,
-// and nothing that nobody could see can be approved.
+// C2 K3 K4: malformed or too large parts of a form or an approval are omitted, with a diagnostic,
+// and nothing invisible can be approved.
 func TestNormalizeLeavesOutMalformedFormsAndApprovals(t *testing.T) {
 	long := strings.Repeat("x", interaction.MaxLabel+1)
 	for name, q := range map[string]interaction.Question{

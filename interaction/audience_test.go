@@ -62,7 +62,7 @@ func TestK5AudienceInWords(t *testing.T) {
 	}
 }
 
-// K5, C2: an engine that names what cannot be stored opens its question for nobody.
+// K5, C2: an engine that names an invalid audience opens its question to no one.
 func TestK5UnusableNamesAdmitNobody(t *testing.T) {
 	for _, name := range []string{"", "a\x00", "\xff", strings.Repeat("a", interaction.MaxActor+1)} {
 		for _, to := range []interaction.Audience{{Users: []string{name}}, {Groups: []string{"a", name}},
@@ -77,7 +77,7 @@ func TestK5UnusableNamesAdmitNobody(t *testing.T) {
 	require.ErrorContains(t, many.Validate(), "a list of 101 names")
 }
 
-// K5: the text of an agent names nobody.
+// K5: the text of an agent sets no audience.
 func TestK5TextOfAnAgentSetsNoPolicy(t *testing.T) {
 	r := interaction.Read("<ASK_USER_YAML>\nask_user:\n  kind: open_text\n  prompt: May I?\n  to:\n    users: [me]\n"+
 		"</ASK_USER_YAML>", nil)

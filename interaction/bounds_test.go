@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file has each limit at its exact bound: what just fits, and what is one beyond it.
+// This file tests each limit: the largest allowed value, and one beyond it.
 
 func letters(n int) string { return strings.Repeat("x", n) }
 
-// M1: a journal holds entries up to each of its limits; what is malformed is no matter of a limit.
+// M1: a journal holds entries up to each of its limits; malformed entries are no matter of a limit.
 func TestM1AJournalHasItsBounds(t *testing.T) {
 	entry := func(change func(e *JournalEntry)) JournalEntry {
 		e := JournalEntry{Path: "1", Name: "n", Type: "step", Body: []byte("1")}
@@ -112,7 +112,7 @@ func TestC5AReplyUpToItsBounds(t *testing.T) {
 	}
 }
 
-// K3: surrogates count only as whole pairs, wherever they stand.
+// K3: surrogates count only as whole pairs, wherever they occur.
 func TestK3HalvesOfCharacters(t *testing.T) {
 	for body, half := range map[string]bool{
 		`\ud800\udc00`: false, `\udbff\udfff`: false, `\uDBFF\uDC00`: false, `\ud800\udfff`: false, `\ud7ff`: false,
@@ -134,7 +134,8 @@ func TestK3ASchemaHasItsBounds(t *testing.T) {
 	require.NoError(t, validateSchema(json.RawMessage(bytes(MaxSchema))))
 	require.ErrorContains(t, validateSchema(json.RawMessage(bytes(MaxSchema+1))), "131073 bytes, at most 131072")
 
-	pattern := func(instructions int) string { return letters(instructions - 2) } // and one that fails, and the match
+	pattern := func(instructions int) string { return letters(instructions - 2) } // plus the failing
+	// and the matching instruction
 	alone := func(n int) string { return `{"pattern":"` + pattern(n) + `"}` }
 	within := func(n int) string { return `{"allOf":[` + alone(n) + `]}` }
 	named := func(n int) string { return `{"patternProperties":{"` + pattern(n) + `":true}}` }
@@ -286,7 +287,7 @@ func TestK1OrdinalsOfAnswers(t *testing.T) {
 	require.Empty(t, Message(nil))
 }
 
-// K5: what is said of an actor, and when two are the same.
+// K5: the description of an actor, and equality.
 func TestK5ActorsInWords(t *testing.T) {
 	groups := []string{"a"}
 	require.True(t, Actor{}.IsZero())
@@ -373,7 +374,7 @@ func TestK5ErrorsAreDistinguished(t *testing.T) {
 	require.EqualError(t, &ReassignedError{ID: 7}, ErrReassigned.Error()+": interaction 7 is for everybody")
 }
 
-// The limits are part of what hosts rely on: a run of one release goes on with the next one.
+// Hosts rely on the limits: a run of one release continues with the next one.
 func TestK1LimitsStayWhatTheyAre(t *testing.T) {
 	require.Equal(t, []int{262_144, 32, 32, 4096, 131_072, 65_536, 65_536, 512, 1_048_576, 10_000, 67_108_864, 16, 100},
 		[]int{MaxTogether, MaxQuestions, MaxNeed, MaxVoteText, MaxSchema, MaxArguments, MaxValue, MaxJournalWord,

@@ -144,7 +144,7 @@ func FuzzVisible(f *testing.F) {
 	})
 }
 
-// N4: a text is not divided within what is drawn as one character.
+// N4: a text is not split within a grapheme.
 func TestN4BreakTearsNoCharacter(t *testing.T) {
 	for _, whole := range []string{"👩‍💻", "❤️‍🔥", "👩🏽‍🚀", "1️⃣", "é", "e\u0301\u0323", "🇩🇪"} {
 		text := "ab🇫🇷" + whole + "c"

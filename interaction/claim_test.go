@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// K5: a claim excludes everybody else until its time, and nobody from then on. It is compared with
-// the time of the commit alone.
+// K5: a claim excludes everyone else until its time, and no one from then on. Only the commit's
+// time counts.
 func TestK5AClaimExcludesOthersUntilItsTime(t *testing.T) {
 	now := time.Unix(100, 0)
 	q := Question{ID: 7}.ClaimedBy(Actor{ID: "ada", Via: "web"}, now)
@@ -36,7 +36,7 @@ func TestK5AClaimExcludesOthersUntilItsTime(t *testing.T) {
 	require.False(t, (*Claim)(nil).Lasts(now))
 }
 
-// K5: a claim that cannot be stored is none.
+// K5: a claim that cannot be stored is refused.
 func TestK5ClaimsThatCannotBe(t *testing.T) {
 	until := time.Unix(100, 0)
 	require.NoError(t, (*Claim)(nil).Validate())
@@ -47,8 +47,7 @@ func TestK5ClaimsThatCannotBe(t *testing.T) {
 	}
 }
 
-// K5: when a question is put to others or escalated, whoever was excepted stays so, and a claim is
-// over.
+// K5: a reassignment or an escalation keeps excepted users excepted, and ends a claim.
 func TestK5OthersAreAsked(t *testing.T) {
 	q := Question{To: &Audience{Everybody: true, Except: []string{"eve"}}}.ClaimedBy(Actor{ID: "ada"}, time.Unix(9, 0))
 	next := q.PutTo(Audience{Users: []string{"bob", "eve"}, Except: []string{"carl"}})
@@ -64,7 +63,7 @@ func TestK5OthersAreAsked(t *testing.T) {
 	require.Nil(t, q.Fire().Claim)
 }
 
-// K5: what a caller saw is compared word for word.
+// K5: the caller's view is compared word for word.
 func TestK5AudiencesAreCompared(t *testing.T) {
 	ada := &Audience{Users: []string{"ada"}}
 	require.True(t, ada.Equal(ada.Clone()))

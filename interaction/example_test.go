@@ -6,7 +6,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// A turn that ends with a question: what is for people, and what is asked.
+// A turn that ends with a question: the text for people, and the question.
 func ExampleRead() {
 	r := interaction.Read(`Two regions are free.
 
@@ -22,14 +22,14 @@ options: [Frankfurt, Dublin]
 	// choose_one Which region? 2 false
 }
 
-// A turn that is done: the marker stands on a line of its own beside the output.
+// A turn that is done: the marker on a separate line next to the output.
 func ExampleRead_done() {
 	r := interaction.Read("{\"region\": \"Dublin\"}\n__SKILL_DONE__\n", nil)
 	fmt.Println(r.Done, string(r.Output), r.Question == nil)
 	// Output: true {"region": "Dublin"} true
 }
 
-// A reply is any text; what is wrong with one is said before anything is stored.
+// A reply is any text; its faults are reported before anything is stored.
 func ExampleReply_Validate() {
 	fmt.Println(interaction.Reply{ID: 1, Text: "the first, please"}.Validate())
 	fmt.Println(interaction.Reply{ID: 1, Text: "  "}.Validate())

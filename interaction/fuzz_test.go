@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// C1 C2: whatever stands in a tagged question, it is either a question within the limits, which
-// survives being asked again as JSON, or a diagnostic.
+// C1 C2: any content of a tagged question is either a question within the limits, which can be
+// asked again as JSON, or a diagnostic.
 func FuzzQuestion(f *testing.F) {
 	for _, body := range []string{
 		"kind: choose_one\nprompt: Which?\noptions:\n  - {label: One, value: 1}\n  - two\nui_hints: {a: [1, 2.5, " +
@@ -63,9 +63,9 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// requireList holds the reading of an agent that may ask several questions to the same (K1): what
-// stands in the tag is read whole or not at all, the text says nothing that only a host may say,
-// and the questions survive being asked again as a list.
+// requireList checks the same for an agent that may ask several questions (K1): the tag is read
+// whole or not at all, the text sets nothing reserved for a host, and the questions can be asked
+// again as a list.
 func requireList(t *testing.T, body string) {
 	const atMost = 3
 	r := interaction.ReadSeveral("<ASK_USER_YAML>\n"+body+"\n</ASK_USER_YAML>\n", nil, "", atMost)
@@ -102,7 +102,7 @@ func requireList(t *testing.T, body string) {
 	}
 }
 
-// asText is what an agent writes to ask the question.
+// asText is an agent's text of the question.
 func asText(q interaction.Question) map[string]any {
 	return map[string]any{
 		"kind": q.Kind, "prompt": q.Prompt, "options": q.Options, "required_fields": q.RequiredFields,
@@ -111,7 +111,7 @@ func asText(q interaction.Question) map[string]any {
 	}
 }
 
-// Most turns of a long run look like one of these.
+// Most turns of a long run resemble these.
 func BenchmarkReadForms(b *testing.B) {
 	prose := strings.Repeat("Some thoughts about the matter at hand.\n", 50)
 	for name, text := range map[string]string{
@@ -130,9 +130,8 @@ func BenchmarkReadForms(b *testing.B) {
 	}
 }
 
-// K3 K4: whatever the schema and the value are, the refusal of a reply is one of the documented
-// types, a value that is accepted is JSON that means the same to everybody, and the question is
-// stored as it was checked.
+// K3 K4: for any schema and value, the refusal of a reply has a documented type, an accepted value
+// is JSON that all parsers read alike, and the question is stored as validated.
 func FuzzReplyToForm(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"type":"integer","maximum":9007199254740993}`, `9007199254740993`}, {`true`, `{"a":1,"a":2}`},

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// nested is a list in a list in a list, n deep, around what is given.
+// nested is n nested lists around inner.
 func nested(n int, inner string) string {
 	return strings.Repeat("[", n) + inner + strings.Repeat("]", n)
 }
@@ -219,8 +219,8 @@ func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
 
-// C2 B8: a turn that neither asks nor completes gives a question that shows what the agent said;
-// its output only when it said nothing else.
+// C2 B8: a turn that neither asks nor completes gives a question that shows the agent's text; its
+// output only if there was no other text.
 func TestBaselineShowsTheOutputOfASilentTurn(t *testing.T) {
 	asked := func(text, output string) string {
 		return interaction.Read(text, json.RawMessage(output)).Baseline().Prompt

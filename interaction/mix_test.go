@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// B4 B6: an output is found beside any other text.
+// B4 B6: an output is found next to any other text.
 func TestReadFindsOutputBesideOtherText(t *testing.T) {
 	fence := "```json\n{\"a\":1}\n```\n"
 	for name, c := range map[string]struct {

@@ -78,8 +78,8 @@ func TestPatchKeepsTheTextAroundAnEarlierPatch(t *testing.T) {
 	require.Equal(t, 1, strings.Count(got, markBegin))
 }
 
-// B3, B5: the text of a repair says what is wrong. It mentions the done marker in interactive runs
-// only (H1).
+// B3, B5: the text of a repair names the fault. It mentions the done marker only in interactive
+// runs (H1).
 func TestRepairSaysWhatIsWrong(t *testing.T) {
 	auto := interaction.RepairText(fsm.ModeAuto, "", "answer: want integer")
 	require.Contains(t, auto, "answer: want integer")

@@ -87,7 +87,7 @@ func TestReadCountsOnlyTheAssistantsDoneMarker(t *testing.T) {
 	}
 }
 
-// C1 B10: a question in each of its forms; what it takes is no output and not shown.
+// C1 B10: a question in each of its forms; its text is neither output nor shown.
 func TestReadFindsAQuestionInEachForm(t *testing.T) {
 	want := interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "Which?", Context: "It matters.",
@@ -137,7 +137,7 @@ func TestReadFindsAQuestionInEachForm(t *testing.T) {
 	})
 }
 
-// C2: what is malformed, partial or oversized is a diagnostic, never a question and never a fault.
+// C2: malformed, partial or oversized content is a diagnostic, never a question and never a fault.
 func TestReadReportsMalformedQuestions(t *testing.T) {
 	tagged := func(s string) string { return "<ASK_USER_YAML>\n" + s + "\n</ASK_USER_YAML>" }
 	for name, c := range map[string]struct {

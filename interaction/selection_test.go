@@ -17,8 +17,8 @@ func options(values ...string) (all []interaction.Option) {
 	return all
 }
 
-// N1: the one table of what a reply selects. Every front end passes replies to Reply.ValidateFor and
-// AnswerTo, so none needs a table of its own.
+// N1: the one table of a reply's selection. Every front end passes replies to Reply.ValidateFor and
+// AnswerTo, so none needs another table.
 func TestN1WhatAReplySelects(t *testing.T) {
 	environment := interaction.Question{Kind: interaction.ChooseOne,
 		Options: options("staging", "production", "1", "é")}
@@ -132,7 +132,7 @@ func TestN1OnlyNeedsOptionsThatDecide(t *testing.T) {
 	require.NoError(t, labels.Validate(), "a label is the value of an option without one")
 }
 
-// N1: the default answer of an Only question is one of its options, and the digest says Only.
+// N1: the default answer of an Only question is an option of it, and the digest includes Only.
 func TestN1OnlyBindsDefaultAndDigest(t *testing.T) {
 	q := interaction.Question{Kind: interaction.Confirm, Prompt: "?", Only: true}
 	wait := interaction.Wait{End: time.Hour, Then: interaction.ThenDefault,

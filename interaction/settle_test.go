@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// C3 C4: a reply is any text; what it names is checked.
+// C3 C4: a reply is any text; its references are checked.
 func TestReplyValidateRefuses(t *testing.T) {
 	require.NoError(t, interaction.Reply{ID: 1, Text: "anything: {not json", Key: "k",
 		Actor: interaction.Actor{ID: "ada"}}.Validate())
@@ -37,7 +37,7 @@ func TestReplyValidateRefuses(t *testing.T) {
 	}
 }
 
-// C5: the digest is the body's, whoever says it.
+// C5: the digest depends on the body, whoever the author.
 func TestDigestDependsOnTheBodyOfAReplyAlone(t *testing.T) {
 	r := interaction.Reply{ID: 1, Text: "yes", Key: "a", Actor: interaction.Actor{ID: "ada"}}
 	require.Equal(t, r.Digest(), interaction.Reply{ID: 1, Text: "yes", Key: "b",
@@ -113,7 +113,7 @@ func TestNormalizedQuestionsPassTheSchema(t *testing.T) {
 	require.GreaterOrEqual(t, p["ui_hints"].MaxProperties, interaction.MaxOptions)
 }
 
-// C2: a question that an engine hands over as a value is brought within the limits.
+// C2: an engine's question is brought within the limits.
 func TestNormalizeBringsAQuestionWithinTheLimits(t *testing.T) {
 	q := interaction.Question{
 		Kind: "x", Prompt: strings.Repeat("é", interaction.MaxPromptText), Context: "a\xffb", DefaultPolicy: "y",
@@ -159,7 +159,7 @@ func TestPatchAddsThePromptOfTheModeOnce(t *testing.T) {
 		"no folder, no word of it")
 	require.NotContains(t, interaction.Patch(interaction.PromptParts{Task: "x"}), "Schema", "no schema, no word of it")
 
-	// What the prompt teaches is what Read understands.
+	// Read understands the examples of the prompt.
 	r := interaction.Read(interactive[strings.Index(interactive, "<ASK_USER_YAML>"):strings.Index(interactive,
 		"The reply comes")], nil)
 	require.NotNil(t, r.Question)

@@ -13,7 +13,7 @@ import (
 
 const nonce = "abcdefgh2345"
 
-// B4 B6 B10 J12: what has the nonce counts, and shows it to nobody.
+// B4 B6 B10 J12: signals with the nonce count, and the nonce is never shown.
 func TestReadCountsMarksWithTheNonceOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, structured string
@@ -73,11 +73,11 @@ var forms = []string{
 	"    ", "```", "{says:\n", "[says:\n",
 }
 
-// echoCountsForNothing is the law of J12 for a text of somebody else's that the agent repeats.
+// echoCountsForNothing is the law of J12 for a third party's text that the agent repeats.
 func echoCountsForNothing(t *testing.T, text string) {
 	t.Helper()
 	if strings.Contains(text, nonce) {
-		return // nobody else knows it
+		return // no one else knows it
 	}
 	r := interaction.ReadSigned(text, nil, nonce)
 	require.False(t, r.Done)
@@ -190,8 +190,8 @@ func FuzzEcho(f *testing.F) {
 	})
 }
 
-// H2 J12: the prompt and the round of repair tell the nonce, and an agent that does as it is told
-// is understood.
+// H2 J12: the prompt and the repair round contain the nonce, and an agent that follows them is
+// understood.
 func TestPromptContainsTheNonce(t *testing.T) {
 	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, OutputSchema: []byte(`{}`),
 		Nonce: nonce}

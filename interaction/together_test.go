@@ -21,8 +21,8 @@ func TestK1RuleNeeds(t *testing.T) {
 	}
 }
 
-// K1, C6: a record gives the very answer that has settled it, whatever it is, so that a turn that
-// goes on with several gets what a turn with one gets.
+// K1, C6: a record gives exactly the answer that settled it, so that a turn with several answers
+// gets the same as a turn with one.
 func TestK1RecordGivesTheAnswerThatSettledIt(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	plain := interaction.Question{ID: 2, Kind: interaction.OpenText, Prompt: "Which?"}
@@ -73,8 +73,8 @@ func TestK1AListNeedsLeaveForSeveral(t *testing.T) {
 	}
 }
 
-// K1 K4: a Ref that cannot be stored unchanged is left out, since a part of it could be that of
-// another call. It does not count in the digest, and the text of an agent never sets it.
+// K1 K4: a Ref that cannot be stored unchanged is omitted, since a part of it could be another
+// call's. It does not count in the digest, and the text of an agent never sets it.
 func TestK4RefIsStoredAsItIsOrNotAtAll(t *testing.T) {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: "Which?", DefaultPolicy: interaction.SafeDefault}
 	for ref, kept := range map[string]bool{
@@ -93,8 +93,8 @@ func TestK4RefIsStoredAsItIsOrNotAtAll(t *testing.T) {
 	require.Empty(t, read.Question.Ref)
 }
 
-// K1: where an agent may ask several questions, each form takes a list of them, or one alone. The
-// first list counts. A list beside an output is taken out of it.
+// K1: for an agent that may ask several questions, each form takes a list of them, or one. The
+// first list counts. A list next to an output is removed from it.
 func TestK1ReadFindsAListOfQuestionsInEachForm(t *testing.T) {
 	const nonce = "abcdefgh2345"
 	yaml := "- kind: confirm\n  prompt: Ship it?\n- kind: open_text\n  prompt: When?\n"
@@ -162,8 +162,8 @@ func TestK1AListThatCannotBeReadIsShown(t *testing.T) {
 	require.Nil(t, none.Question, "however many the caller names")
 }
 
-// K1, K3, K4, K5, K7: what only a host or an engine says of a question means nothing in the text of
-// an agent, in a list as little as alone.
+// K1, K3, K4, K5, K7: fields reserved for a host or an engine are ignored in the text of an agent,
+// in a list and outside.
 func TestK1AListSetsNoPolicy(t *testing.T) {
 	r := interaction.ReadSeveral(`{"ask_user":[{"prompt":"a","to":{"users":["eve"]}},{"prompt":"b","kind":"approval",`+
 		`"subject":{"tool":"pay","arguments":{}},"schema":{"type":"object"},"wait":{"end":1,"then":"fail"},"ref":"c",`+
@@ -174,8 +174,8 @@ func TestK1AListSetsNoPolicy(t *testing.T) {
 	require.Equal(t, []interaction.Question{plain}, r.Siblings)
 }
 
-// K1, H2: an agent that may ask several is told how, and how many; what it is taught is understood.
-// One that may ask one gets the prompt that it always got.
+// K1, H2: the prompt of an agent that may ask several says how, and how many; Read understands its
+// examples. An agent that may ask one gets the unchanged prompt.
 func TestK1ThePromptSaysHowToAskSeveral(t *testing.T) {
 	for _, nonce := range []string{"", "abcdefgh2345"} {
 		parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, Nonce: nonce}

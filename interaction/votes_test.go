@@ -17,8 +17,8 @@ func ballot(actor string, d Decision) Reply {
 	return Reply{ID: 1, Decision: d, Actor: Actor{ID: actor}}
 }
 
-// K5: an approval is settled with the vote that completes the number of those who approve or of
-// those who reject, in whatever order they come, and each person counts once.
+// K5: an approval is settled with the vote that completes the number of approvals or rejections, in
+// any order, and each person counts once.
 func TestK5VotesAreCountedByPerson(t *testing.T) {
 	for need := range 4 {
 		for rejects := range 4 {
@@ -88,7 +88,7 @@ func TestK5TheDigestOfAVoteHasItsActor(t *testing.T) {
 	require.Equal(t, ada.Digest(), ada.DigestFor(nil))
 }
 
-// K5: the answer, also one that is read from the history, says who has decided.
+// K5: the answer, also from the history, names the voters.
 func TestK5AnAnswerSaysWhoHasVoted(t *testing.T) {
 	now := time.Unix(9, 0)
 	q := payment(2, 0).WithVote(ballot("ada", Approve), now).WithVote(ballot("bob", Approve), now)
@@ -98,8 +98,8 @@ func TestK5AnAnswerSaysWhoHasVoted(t *testing.T) {
 	require.Equal(t, a, again)
 }
 
-// K5: what an engine asks for is kept where an approval can have it. Where it asks for more people
-// than there may be, nobody may answer.
+// K5: an engine's numbers are kept if an approval can have them. If it needs more people than
+// possible, no one may answer.
 func TestK5WhatAnEngineNeeds(t *testing.T) {
 	q, diagnostics := Normalize(payment(2, 3))
 	require.Empty(t, diagnostics)
@@ -116,8 +116,7 @@ func TestK5WhatAnEngineNeeds(t *testing.T) {
 	}
 }
 
-// K5: as many people as must decide have to be among those who may answer, at once or after an
-// escalation.
+// K5: the audience must include enough people to decide, immediately or after an escalation.
 func TestK5EnoughPeople(t *testing.T) {
 	users := func(names ...string) *Audience { return &Audience{Users: names} }
 	escalates := func(to *Audience, join bool) *Wait {
@@ -148,8 +147,8 @@ func TestK5EnoughPeople(t *testing.T) {
 	require.NoError(t, ValidateVoters(payment(0, 0)))
 }
 
-// K5: when others are asked, those who have voted are done, and what was carried out of the wait
-// asks nobody any more. Approval and rejection must both stay possible.
+// K5: after a reassignment, earlier voters are done, and executed steps of the wait ask no one.
+// Approval and rejection must both stay possible.
 func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	users := func(names ...string) Audience { return Audience{Users: names} }
 	board := &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}

@@ -18,8 +18,7 @@ func after(d time.Duration, do interaction.StepAction, to *interaction.Audience)
 	return interaction.WaitStep{Do: do, After: d, To: to}
 }
 
-// K7: a wait that could not be carried out as it is written is refused, and the fault says what it
-// is.
+// K7: a wait that cannot be executed as written is refused, with its fault.
 func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	full := func() *interaction.Wait {
 		return &interaction.Wait{
@@ -62,8 +61,8 @@ func TestK7AWaitThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	}
 }
 
-// K7: steps come in their order, and a step before the end of the same time; an end that is moved
-// acts later, and one that only says that a question is overdue never does.
+// K7: steps come in order, and a step before the end of the same time; a moved end acts later, and
+// an end that only marks a question as overdue never does.
 func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 	asked := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	q := interaction.Question{ID: 1, AskedAt: asked, Wait: &interaction.Wait{
@@ -89,7 +88,7 @@ func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 	require.Zero(t, overdue.NextDue())
 }
 
-// K7 K5: an escalation replaces those who were asked, or joins them; whoever is excepted stays so.
+// K7 K5: an escalation replaces or extends the audience; excepted users stay excepted.
 func TestK7AnEscalationAsksOthers(t *testing.T) {
 	for _, c := range []struct {
 		to   *interaction.Audience
@@ -111,7 +110,7 @@ func TestK7AnEscalationAsksOthers(t *testing.T) {
 	}
 }
 
-// K7: a default answer fits its question, is never empty, and is not one that a person gave.
+// K7: a default answer fits its question, is never empty, and is not a person's.
 func TestK7ADefaultAnswerFitsItsQuestion(t *testing.T) {
 	form := interaction.Question{ID: 1, Kind: interaction.FillFields, Prompt: "Which?",
 		Schema: json.RawMessage(`{"type":"object","required":["colour"]}`)}

@@ -32,8 +32,8 @@ func (l *line) next(after string, inclusive bool) (string, bool, error) {
 	return l.keys[i], true, nil
 }
 
-// One round comes by each key once, in turn, whether or not the turns stand at one of them; it
-// looks no further than it is followed; and where a look fails, that is the last that it says.
+// One round visits each key once, in turn, whether or not it starts at a key; it asks no more than
+// needed; and an error ends it.
 func TestAroundVisitsEachKeyOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"", "a", "b", "bb", "c", "é", "ü"}), 0, -1,

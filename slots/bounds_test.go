@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// With k keys waiting at one priority, each is served within k picks, wherever the turns stand and
-// however many one of them has.
+// With k keys waiting at one priority, each is served within k picks, wherever the turns start and
+// however many runs a key has.
 func TestSelectServesEachKeyWithinOneRound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 8).Draw(t, "keys")
@@ -43,8 +43,8 @@ func TestSelectServesEachKeyWithinOneRound(t *testing.T) {
 	})
 }
 
-// I13: calls follow the priorities alone, but for a logarithm; what the calls look at follows what
-// is picked and the keys that have no room; nothing follows what waits.
+// I13: the number of calls depends only on the priorities, except for a logarithm; the read rows
+// depend on the picks and on the keys without room; nothing depends on the number of waiting runs.
 func TestSelectBoundsItsCallsAndWhatTheyRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
@@ -163,8 +163,8 @@ func (b *broken) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	return b.queue.Oldest(priority, wants)
 }
 
-// Wherever the store fails, its error is the answer, nothing is picked, and the turns stand where
-// they stood.
+// If a call of the store fails, its error is returned, nothing is picked, and the turns do not
+// change.
 func TestSelectPicksNothingWhenACallFails(t *testing.T) {
 	q := queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 0, 2}, {"b2", "b", 0, 3}, {"n1", "", 0, 4}}}
 	p, whole := slots.Pool{Name: "p", Capacity: 9, KeyCapacity: 9}, q
@@ -180,7 +180,7 @@ func TestSelectPicksNothingWhenACallFails(t *testing.T) {
 	}
 }
 
-// A pool that was made smaller than what is held in it starts nothing.
+// A pool reduced below its held slots starts nothing.
 func TestSelectPicksNothingFromAFullPool(t *testing.T) {
 	q := &queue{runs: []ready{{"a", "", 0, 1}}}
 	for _, held := range []int{2, 3} {

@@ -16,7 +16,7 @@ type ready struct {
 	age      int
 }
 
-// queue answers by looking through everything, obviously, and counts what it is asked.
+// queue answers by a plain search, and counts its calls.
 type queue struct {
 	runs []ready
 	pool slots.Pool
@@ -111,7 +111,7 @@ func (q *queue) start(ids []string) []string {
 	return keys
 }
 
-// choose selects from the queue, which is told the pool and what is held in it, by key.
+// choose selects from the queue, with this pool and these held slots by key.
 func (q *queue) choose(p slots.Pool, held map[string]int, want int, last string) (ids []string, served string,
 	_ error) {
 	q.pool, q.held = p, held

@@ -95,7 +95,8 @@ func (f *fading) Keys(priority int, last string, n int) ([]slots.Key, error) {
 	return keys, err
 }
 
-// Who waits all the time is not passed over for one of lower priority because somebody else went.
+// A run that waits all the time is not skipped for a run of lower priority because another run
+// left.
 func TestSelectFillsAVanishedRunsPlaceByPriority(t *testing.T) {
 	runs := []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 2}, {"c1", "c", 0, 0}}
 	q := &fading{queue: queue{runs: runs}, goes: "a1"}
@@ -131,8 +132,7 @@ func gone(q *queue, ids ...string) {
 	q.runs = slices.DeleteFunc(q.runs, func(r ready) bool { return slices.Contains(ids, r.id) })
 }
 
-// A key of which some runs are picked already is looked at again past them: what came meanwhile is
-// not passed over for lower priorities.
+// A key with picked runs is read again past them: new runs are not skipped for lower priorities.
 func TestSelectSeesRunsThatArriveMeanwhile(t *testing.T) {
 	q := &changing{queue: queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 1}, {"c1", "c", 1, 1},
 		{"e1", "e", 1, 1}, {"z1", "z", 0, 0}}}}

@@ -21,8 +21,8 @@ type scene struct {
 	last string
 }
 
-// drawScene draws keys and priorities of which some have many runs and some few, keys and pools
-// with and without room, and turns that stand at a key, between two, and beyond all.
+// drawScene draws keys and priorities with many runs and few, keys and pools with and without room,
+// and turns that start at a key, between two, and beyond all.
 func drawScene(t *rapid.T) scene {
 	s := scene{held: map[string]int{}}
 	keys := []string{"", "a", "aa", "b", "c", "d", "\x7f", "é", "ü"}

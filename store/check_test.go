@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What a commit may not do is told by the cases "refusal" of storetest, on every store. Here is
-// what only the caller of these methods sees.
+// The cases "refusal" of storetest test the forbidden commits on every store. This file tests what
+// only the caller of these methods sees.
 
 // queued is a record in the queue, and follow a commit on it with one event.
 func queued() store.Run {
@@ -76,7 +76,7 @@ func TestValidateNeedsNoPreviousRecord(t *testing.T) {
 	require.ErrorIs(t, c.Validate(), store.ErrInvalid)
 }
 
-// The error names the run and what is wrong with it.
+// The error names the run and its fault.
 func TestValidateNamesWrongField(t *testing.T) {
 	prev := queued()
 	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
@@ -105,7 +105,7 @@ func TestValidateRefusesInvalidUTF8(t *testing.T) {
 	whole := follow(parked(), func(*store.Run) {})
 	require.NoError(t, whole.Validate())
 	eachText(reflect.ValueOf(&whole.Run).Elem(), "run", func(path string, spoil, mend func()) {
-		if path == "run.State" { // which is none then
+		if path == "run.State" { // which is not a state then
 			return
 		}
 		spoil()
@@ -130,7 +130,7 @@ func TestValidateRefusesInvalidUTF8(t *testing.T) {
 	require.Greater(t, looked, 40, "the texts were found")
 }
 
-// eachText visits every text that v holds, but for what is JSON of its own.
+// eachText visits every text in v, except in raw JSON.
 func eachText(v reflect.Value, path string, visit func(path string, spoil, mend func())) {
 	switch v.Kind() {
 	case reflect.String:

@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Any record can be drawn here, and any field of a record can be visited, by what the structs say
-// of themselves: a field that is added to a record is tested from then on.
+// Any record can be drawn here, and any field of a record can be visited, by reflection: a new
+// field of a record is tested from then on.
 
 var (
 	texts = rapid.OneOf(
@@ -43,7 +43,7 @@ var (
 	numbers = rapid.Map(rapid.Float64Range(-1e30, 1e30), func(f float64) any { return f })
 )
 
-// values draws what a JSON value may be in Go.
+// values draws possible JSON values in Go.
 func values(depth int) *rapid.Generator[any] {
 	plain := rapid.OneOf(rapid.Map(texts, func(s string) any {
 		return s

@@ -13,8 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// requireScanned says that what is read by hand is read as encoding/json reads it, and whether it
-// is.
+// requireScanned checks that the scanner reads like encoding/json, and reports whether it accepts.
 func requireScanned(t require.TestingT, body []byte) bool {
 	got, ok := store.ScanRun(body)
 	if !ok {
@@ -26,7 +25,7 @@ func requireScanned(t require.TestingT, body []byte) bool {
 	return true
 }
 
-// requireDecoded says that Decode gives what it would give with encoding/json alone, errors too.
+// requireDecoded checks that Decode gives the same result as encoding/json, including errors.
 func requireDecoded(t require.TestingT, body []byte) {
 	var want store.Run
 	err := json.Unmarshal(store.FirstForm(body), &want)

@@ -96,8 +96,8 @@ func TestDecodeSkipsUnknownFields(t *testing.T) {
 	require.Equal(t, parked(), got)
 }
 
-// FuzzDecode: whatever is stored, Decode gives a record that agrees with itself and keeps its
-// stored form, or ErrCorrupt; and what is read by hand is read as encoding/json reads it.
+// FuzzDecode: for any stored bytes, Decode gives a consistent record that keeps its stored form, or
+// ErrCorrupt; and the scanner reads like encoding/json.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []store.Run{parked(), submitted(), waiting(), answered(), finished()} {
 		body, err := store.Encode(r)

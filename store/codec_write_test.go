@@ -43,8 +43,8 @@ func TestEncodeWritesEveryField(t *testing.T) {
 	})
 }
 
-// stored is a run as encoding/json writes it, but for JSON of others, which stands there as it is,
-// and for the list around a run that the first form of records did not know.
+// stored is a run as encoding/json writes it, except for raw JSON, which is unchanged, and for the
+// list around a run that the first form cannot express.
 func stored(t require.TestingT, r store.Run) string {
 	body := exactly(t, r.Clone())
 	if names := store.NamedNeeds(&r); len(names) > 0 {
@@ -213,9 +213,9 @@ func TestRecordsNameWhatReadersMustKnow(t *testing.T) {
 	require.True(t, slices.IsSorted(store.Needs()))
 }
 
-// K5 J14: an older version refuses a run with an approval that several people decide, which it
-// would take one person's word for, one whose votes have keys that it would not find, and one with
-// a question that somebody has claimed.
+// K5 J14: an older version refuses a run with an approval by several people, for which it would
+// accept one person's decision, a run whose votes have keys that it would not find, and a run with
+// a claimed question.
 func TestOlderVersionsRefuseVotes(t *testing.T) {
 	vote := interaction.Vote{Actor: "ada", Decision: interaction.Approve, VotedAt: parked().UpdatedAt}
 	several := func(q *interaction.Question) {
@@ -250,7 +250,7 @@ func TestOlderVersionsRefuseVotes(t *testing.T) {
 	}
 }
 
-// M1 J14: an older version refuses a run with a journal, which its engines would not heed, and one
+// M1 J14: an older version refuses a run with a journal, which its engines would ignore, and a run
 // that sleeps.
 func TestOlderVersionsRefuseJournals(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
@@ -275,7 +275,7 @@ func TestOlderVersionsRefuseJournals(t *testing.T) {
 }
 
 // M3 J14: an older version refuses a run that is a child or has children, which it would not end
-// with its parent, nor go on with after them.
+// with its parent, nor continue after them.
 func TestOlderVersionsRefuseFamilies(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
 		"child":  func(r *store.Run) { r.Family = &store.Family{Ancestors: []string{"root", "parent"}} },
@@ -299,8 +299,8 @@ func TestOlderVersionsRefuseFamilies(t *testing.T) {
 	}
 }
 
-// K7 J14: an older version refuses a run with a question that has a wait of its own, which it would
-// not carry out, and one that goes on with a default answer, which it would take for a person's.
+// K7 J14: an older version refuses a run whose question has a wait, which it would not execute, and
+// a run that continues with a default answer, which it would treat as a person's.
 func TestOlderVersionsRefuseWaitsOfQuestions(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
 		"wait": func(r *store.Run) {
@@ -324,9 +324,9 @@ func TestOlderVersionsRefuseWaitsOfQuestions(t *testing.T) {
 	}
 }
 
-// K3 K4 J14: an older version refuses a run that asks with a form or for an approval, and one that
-// has the answer to it: it would take any text for the reply, or go on without the decision. A run
-// that asks a plain question is stored as ever.
+// K3 K4 J14: an older version refuses a run that asks with a form or for an approval, and a run
+// with the answer to it: it would accept any text as the reply, or continue without the decision. A
+// run that asks a plain question is stored as before.
 func TestOlderVersionsRefuseFormsAndApprovals(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
 		"schema":    func(r *store.Run) { r.Pending.Schema = json.RawMessage(`{"type": "string"}`) },

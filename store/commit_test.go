@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Events that AddEvent adds keep their bodies when the buffer grows, share no memory that an append
-// to one of them could reach, and are not added when their body is refused.
+// Events added by AddEvent keep their bodies when the buffer grows, share no memory that an append
+// to another could reach, and are not added when their body is refused.
 func TestAddEventKeepsEachBodyWhenTheBufferGrows(t *testing.T) {
 	refused := errors.New("refused")
 	var c store.Commit

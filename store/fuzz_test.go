@@ -45,7 +45,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzLines: events that are kept as lines are what they were, from any cursor.
+// FuzzLines: events survive storage as lines, from any cursor.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\nc"), uint64(1), uint64(0), 2)
 	f.Add([]byte(`{"a":"\n"}`), uint64(7), uint64(7), 1)

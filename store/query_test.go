@@ -99,7 +99,7 @@ func TestReadCursorRefusesBadCursor(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrInvalid)
 }
 
-// FuzzReadCursor: a cursor comes from outside; it is read or refused, and what is read is a place.
+// FuzzReadCursor: an untrusted cursor is read or refused, and a read one is a place.
 func FuzzReadCursor(f *testing.F) {
 	f.Add(store.Cursor{At: noon, ID: "run-1"}.String())
 	f.Add("")

@@ -132,8 +132,8 @@ func lowestProtocol(typ string, data map[string]any) string {
 }
 
 // G4: a lenient reader accepts each allowance as missing or null; a strict reader refuses the event
-// if the member is required. The invariants that are then not decided are those that the allowance
-// lists, and they are counted.
+// if the member is required. The invariants not checked then are those listed in the allowance, and
+// they are counted.
 func TestLenientForgivesMissingMembers(t *testing.T) {
 	sample.Sequential(t)
 	t.Parallel()
@@ -200,7 +200,7 @@ func raises(typ, member string) bool {
 	})
 }
 
-// F2, F3, F4, G4: every producer must keep what the protocol prescribes.
+// F2, F3, F4, G4: every producer must keep the fixed parts of the protocol.
 func TestLenientDemandsWhatTheProtocolFixes(t *testing.T) {
 	sample.Sequential(t)
 	t.Parallel()
@@ -287,7 +287,7 @@ func TestLenientReportIsBounded(t *testing.T) {
 // G4: an event that occurs once in a run, or not again there, is refused by the lenient reader, too.
 func TestLenientRefusesEventsThatOccurTwice(t *testing.T) {
 	t.Parallel()
-	seen := map[any]bool{fcmp.TypeWarning: true} // may stand anywhere, and any number of times
+	seen := map[any]bool{fcmp.TypeWarning: true} // may occur anywhere, any number of times
 	for name, log := range goodLogs(t) {
 		lines := slices.Collect(strings.Lines(log))
 		for i, line := range lines {

@@ -60,7 +60,7 @@ func TestCheckPassesGoodLogs(t *testing.T) {
 }
 
 // G4: every broken invariant is reported once, with line and sequence number. This also holds when
-// the log is read leniently, except for what a lenient reader forgives.
+// the log is read leniently, except for forgiven deviations.
 func TestCheckReportsEveryInvariant(t *testing.T) {
 	t.Parallel()
 	forgiven := map[string]bool{
@@ -77,7 +77,7 @@ func TestCheckReportsEveryInvariant(t *testing.T) {
 		// another producer may leave out who has decided, and what
 		"IV-46-a-vote-without-a-name": true, "IV-46-a-vote-that-decides-nothing": true,
 		"IV-47-answered-by-nobody": true, "IV-47-claimed-by-nobody": true,
-		// another producer may leave out that a rejection stops it, and what was decided
+		// another producer may omit that a rejection stops it, and the decision
 		"IV-41-a-rejection-stops-it-without-that-rule": true,
 	}
 	for name, log := range logs(t, "violations") {
@@ -103,9 +103,9 @@ func TestCheckReportsEveryInvariant(t *testing.T) {
 }
 
 // F2, F3, F4, F5, G4: a lenient reader accepts logs as other producers write them: without
-// conversation.started, zones, profiles and limits; with event types and codes of their own; with
+// conversation.started, zones, profiles and limits; with other event types and codes; with
 // questions before or after their change of state; and beginning in mid-run. The files in
-// testdata/foreign specify what is forgiven. The strict reader refuses each of them.
+// testdata/foreign specify the forgiven deviations. The strict reader refuses each of them.
 func TestLenientPassesLogsOfOtherProducers(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
@@ -119,8 +119,8 @@ func TestLenientPassesLogsOfOtherProducers(t *testing.T) {
 	}
 }
 
-// G4: such a log may begin at any of its events. A line that cannot be read is one violation,
-// wherever it is, and no event around it is blamed for what the line may have said.
+// G4: a lenient log may begin at any of its events. An unreadable line is one violation, wherever
+// it is, and no event around it is blamed for its possible content.
 func TestLenientBlamesNoEventForUnreadableLines(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
@@ -138,8 +138,7 @@ func TestLenientBlamesNoEventForUnreadableLines(t *testing.T) {
 	}
 }
 
-// F2, F3, F4, F5, G4: a real fault in such a log is reported once, under the invariant that it
-// breaks.
+// F2, F3, F4, F5, G4: a real fault in a lenient log is reported once, under the broken invariant.
 func TestLenientReportsRealFaults(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/violations") {

@@ -88,7 +88,7 @@ func TestCheckerReportsEveryFaultOfARun(t *testing.T) {
 		told)
 }
 
-// G4: the checker goes on after a violation, in the broken run and in the others. A sequence of
+// G4: the checker continues after a violation, in the broken run and in the others. A sequence of
 // events that is in the log twice is reported once.
 func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	t.Parallel()

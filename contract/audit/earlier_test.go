@@ -26,7 +26,7 @@ func judged(t *testing.T, c *audit.Checker, name string) (all []audit.Violation)
 }
 
 // J14: a log is judged by the contract of another version, and by its schemas: readers of that
-// version understand plain runs of today, and not what they have never heard of.
+// version understand plain runs of today, but no unknown features.
 func TestCheckerOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	earlier := os.DirFS("../../testdata/releases/v0.0.0-4b62763/contract")

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.golden anew, for review")
 
-// call is the program as somebody calls it in this folder.
+// call executes the program in this folder.
 func call(t testing.TB, in string, args ...string) (code int, out, told string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -39,7 +39,7 @@ const (
 	badLog  = "violations/IV-30-speaks-while-queued.jsonl"
 )
 
-// golden are calls whose output somebody has looked at (G4).
+// golden are calls with reviewed output (G4).
 var golden = []struct {
 	name string
 	args []string
@@ -74,7 +74,7 @@ var golden = []struct {
 	{"explain-lenient-json", []string{"-json", "-explain", "lenient"}, "", exitWell},
 }
 
-// G4: what the program says, as it says it.
+// G4: the program's output, word for word.
 func TestCheckPrintsWhatTheGoldenFilesSay(t *testing.T) {
 	for _, g := range golden {
 		t.Run(g.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCheckPrintsWhatTheGoldenFilesSay(t *testing.T) {
 	}
 }
 
-// G4: the program tells a wrong call from a log that breaks a promise.
+// G4: a wrong call has another exit code than a log with violations.
 func TestCheckRefusesWrongCallsWithAStatusOfTheirOwn(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct {
@@ -178,7 +178,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("pipe is closed") }
 
-// What stands in a log or a file name never reaches the terminal as a command.
+// Content of a log or a file name never reaches the terminal as a command.
 func TestPrintableEscapesWhatATerminalWouldObey(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain → é":    "plain → é",

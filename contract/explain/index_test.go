@@ -131,7 +131,7 @@ func TestNearFindsSimilarNames(t *testing.T) {
 	}
 }
 
-// FuzzNear: whatever somebody asks for, there are few suggestions, and each of them is known.
+// FuzzNear: any word has few suggestions, and each of them is known.
 func FuzzNear(f *testing.F) {
 	x := index()
 	f.Add("TR-6")

@@ -79,8 +79,7 @@ func TestEventsAreDecodedFast(t *testing.T) {
 	}
 }
 
-// Whatever differs from the form that Encode writes is left to the slow way, and what it says of
-// it.
+// Forms other than Encode's are left to the slow way and its errors.
 func TestOtherFormsAreDecodedSlowly(t *testing.T) {
 	t.Parallel()
 	good, err := encode(header(), TypeWarning, samples()[TypeWarning])
@@ -126,7 +125,7 @@ func TestDecodedEventsAreTheReaders(t *testing.T) {
 	require.JSONEq(t, `{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, string(e.Data))
 }
 
-// What is scanned is what encoding/json takes for JSON, as far as it is compact and not too deep.
+// Scanned values are JSON for encoding/json, if compact and not too deep.
 func TestScannedValuesAreJSON(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "-", "01", "1.", "1.e1", ".5", "1e", "1e+", "+1", "tru", "nulll", `"`, `"\`,
@@ -175,8 +174,8 @@ func requireJSON(t require.TestingT, raw []byte) {
 	}
 }
 
-// FuzzScan: what is scanned to its end is JSON that can be understood in one way only, and what
-// Encode writes is scanned to its end.
+// FuzzScan: a completely scanned value is JSON with only one reading, and Encode's output is
+// scanned completely.
 func FuzzScan(f *testing.F) {
 	for _, data := range samples() {
 		f.Add([]byte(mustJSON(data)))
@@ -184,7 +183,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { requireJSON(t, raw) })
 }
 
-// FuzzDecodeFast: the fast way reads what the slow one reads.
+// FuzzDecodeFast: the fast way agrees with the slow one.
 func FuzzDecodeFast(f *testing.F) {
 	for typ, data := range samples() {
 		body, err := encode(header(), typ, data)

@@ -88,7 +88,7 @@ func TestEncodeWritesTheEnvelopeInAFixedOrder(t *testing.T) {
 		`"type":"assistant.message.intermediate","data":{"text":"<working & thinking>\u2028"},"meta":{"attempt":2,"local_seq":3}}`, string(body))
 }
 
-// F1, F7: what is encoded can be decoded, verified, and encoded again to the same bytes.
+// F1, F7: encoded events can be decoded, verified, and encoded again to the same bytes.
 func TestEveryTypeGoesRound(t *testing.T) {
 	t.Parallel()
 	require.Len(t, samples(), len(schemas().payloads), "a type has no sample here")
@@ -109,7 +109,7 @@ func TestEveryTypeGoesRound(t *testing.T) {
 	}
 }
 
-// F1: the payload types say exactly what the schemas say: nothing is lost on the way through them.
+// F1: the payload types match the schemas: nothing is lost in conversion.
 func TestPayloadTypesKeepEverything(t *testing.T) {
 	t.Parallel()
 	into := map[string]any{
@@ -217,8 +217,8 @@ func TestDecodeRefusesWhatIsNoEvent(t *testing.T) {
 	require.ErrorIs(t, err, ErrEvent)
 }
 
-// F8, G4: what readers understand differently is no event for Decode either, and is told as what it
-// is: a member given twice, a member whose name differs in case, half of a character.
+// F8, G4: Decode rejects events that readers understand differently, with the reason: a duplicate
+// member, a member whose name differs in case, an unpaired surrogate.
 func TestDecodeRefusesWhatReadersUnderstandDifferently(t *testing.T) {
 	t.Parallel()
 	body, err := encode(header(), TypeStateChanged, samples()[TypeStateChanged])
@@ -257,8 +257,8 @@ func TestDecodeRefusesWhatReadersUnderstandDifferently(t *testing.T) {
 	}
 }
 
-// F1, G4: an unknown type is told as that, whatever else is foreign about the event, and an integer
-// that is written as a fraction as that.
+// F1, G4: an unknown type is reported as such, whatever else is foreign about the event, and so is
+// an integer written as a fraction.
 func TestVerifySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	body, err := encode(header(), TypeReplyAccepted, samples()[TypeReplyAccepted])
@@ -273,8 +273,7 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// F1, F2: a time that Go cannot read is no time, or what it says would not be compared with
-// anything.
+// F1, F2: a time that Go cannot read is rejected, since it could not be compared with anything.
 func TestTimesAreWrittenAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	body, err := encode(header(), TypeReplyAccepted, samples()[TypeReplyAccepted])
@@ -286,7 +285,7 @@ func TestTimesAreWrittenAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// F1: the members that Decode knows are those of the schema.
+// F1: Decode's members are the schema's.
 func TestTheEnvelopeHasItsMembers(t *testing.T) {
 	t.Parallel()
 	type object struct {

@@ -153,8 +153,8 @@ type wire struct {
 	Meta            Meta           `json:"meta"`
 }
 
-// encodeSlow validates by the schemas and writes by reflection. It says what Encode must do: it was
-// the encoder before the payloads had types of their own.
+// encodeSlow validates by the schemas and writes by reflection. It is the specification of Encode:
+// it was the encoder before the payloads had types.
 func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func requireSame(t require.TestingT, h Header, typ string, data map[string]any) 
 	want, wantErr := encodeSlow(h, typ, data)
 	_, unwritable := json.Marshal(p)
 	if wantErr != nil && (unwritable != nil || errors.Is(wantErr, schema.ErrNumber)) {
-		require.Error(t, gotErr) // Encode and the oracle find such a fault before or after the others
+		require.Error(t, gotErr) // Encode and the oracle find this fault before or after the others
 		return false
 	}
 	if wantErr != nil {
@@ -226,8 +226,8 @@ func requireSame(t require.TestingT, h Header, typ string, data map[string]any) 
 	return true
 }
 
-// requireAppended holds Append to what Encode has returned: the same bytes after those of the
-// caller, or the same error and nothing but those.
+// requireAppended compares Append with Encode's result: the same bytes after the caller's, or the
+// same error and only the caller's bytes.
 func requireAppended(t require.TestingT, h Header, p Payload, encoded []byte, refused error) {
 	appended, err := Append([]byte("{before\n"), h, p)
 	require.Equal(t, refused, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// loops are the functions by the expression that each stands for.
+// loops are the functions by their expressions.
 var loops = map[string]func(string) bool{patternRunID: isRunID, patternCode: isCode, patternVersion: isVersion,
 	patternDigest: isDigest}
 

@@ -144,7 +144,7 @@ func drawOpen(t *rapid.T, depth int) any {
 var oddFloats = []float64{0, math.Copysign(0, -1), 1e-6, 9.999999e-7, 1e-9, 1e-10, 1e20, 1e21, -1e21, 1e100, 0.1,
 	1 << 53, 1<<53 + 2, math.MaxFloat64, math.SmallestNonzeroFloat64, 1e-100}
 
-// junk is what stands nowhere in an event, or is not plain.
+// junk are values that no event has, or that are not plain.
 func junk() []any {
 	loop := map[string]any{}
 	loop["loop"] = loop

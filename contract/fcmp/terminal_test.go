@@ -74,7 +74,7 @@ func TestTerminalIsWhatReadingInFullSays(t *testing.T) {
 	})
 }
 
-// J13: what an observer is told of an event is what reading it in full says.
+// J13: an observer's view of an event agrees with a full read.
 func TestChangeInIsWhatReadingInFullSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,7 +96,7 @@ func TestChangeInIsWhatReadingInFullSays(t *testing.T) {
 	})
 }
 
-// F9: a follower allocates nothing to see that a run goes on.
+// F9: a follower allocates nothing to see that a run continues.
 func TestChangesAreSeenThroughWithoutAllocating(t *testing.T) {
 	e := changed(`{"from":"queued","pending_interaction_id":1,"to":"running","trigger":"turn.started","updated_at":"2026-01-02T02:04:05.678901Z"}`)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { e.Terminal() }))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireSameVerdict says that what is known by its shape is what the schemas allow.
+// requireSameVerdict checks that the fast verdict agrees with the schemas.
 func requireSameVerdict(t testing.TB, body []byte) (fast bool) {
 	t.Helper()
 	got, ok := verifyFast(body)
@@ -55,7 +55,7 @@ func TestWhatIsNotUTF8IsNoEvent(t *testing.T) {
 	require.Equal(t, 3, notUTF8([]byte("aé\xffb")))
 }
 
-// FuzzVerify: what is known by its shape is what the schemas allow.
+// FuzzVerify: the fast verdict agrees with the schemas.
 func FuzzVerify(f *testing.F) {
 	for typ, data := range samples() {
 		body, err := encode(header(), typ, data)

@@ -73,7 +73,7 @@ type decoded struct {
 	At      *time.Time                 `json:"at,omitempty"`
 }
 
-// N3: a field whose type decodes itself takes what that type decodes, and nothing else.
+// N3: a field whose type decodes itself accepts exactly what the type decodes.
 func TestN3TypesThatDecodeThemselves(t *testing.T) {
 	q, err := typed.Question[decoded]("What?")
 	require.NoError(t, err)

@@ -118,10 +118,10 @@ func TestTextsArePlainEnglish(t *testing.T) {
 		{name: "README and docs", bound: 10, text: prose, of: func(path string) bool {
 			return page(path) && !internal(path)
 		}},
-		{name: "docs/internals and the changelog", bound: 72, text: prose, of: func(path string) bool {
+		{name: "docs/internals and the changelog", bound: 37, text: prose, of: func(path string) bool {
 			return page(path) && internal(path) && filepath.Base(path) != "requirements.md"
 		}},
-		{name: "comments of tests and proofs", bound: 97, text: comments, of: func(path string) bool {
+		{name: "comments of tests and proofs", bound: 57, text: comments, of: func(path string) bool {
 			return strings.HasSuffix(path, ".go") && isTest(path)
 		}},
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// goroutines are those that run this package's code, or that of a pool, for a store.
+// goroutines lists those that run this package's code, or a pool's, for a store.
 func goroutines() (all []string) {
 	buf := make([]byte, 16<<20)
 	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -40,7 +40,7 @@ func (w *world) requireNothingLeft(application string) {
 	}, patience, time.Millisecond, "sessions are left")
 }
 
-// named opens a store whose sessions can be told from others.
+// named opens a store with distinguishable sessions.
 func (w *world) named(o postgres.Options) (s *postgres.Store, application string) {
 	w.Helper()
 	application = "app_" + rand.Text()
@@ -93,8 +93,8 @@ func TestCloseEndsGoroutinesAndConnections(t *testing.T) {
 	require.EqualValues(t, commits, survey.Queued, "what was stored was acknowledged, and nothing else")
 }
 
-// A context that has ended keeps Open from opening anything. One that ends later does not affect
-// the store.
+// A context that has ended keeps Open from opening anything. A context that ends later does not
+// affect the store.
 func TestOpenContextBoundsOpenOnly(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
@@ -172,7 +172,7 @@ func TestCanceledCallReturnsAtOnce(t *testing.T) {
 		require.Less(t, time.Since(began), time.Second, name)
 		cancel()
 	}
-	p.cut() // the driver gives a dead connection up after 15 s, whoever waits
+	p.cut() // the driver abandons a dead connection after 15 s, for every caller
 	p.thaw()
 	require.NoError(t, s.Close())
 	require.Eventually(t, func() bool { return len(goroutines()) == 0 }, patience, time.Millisecond)

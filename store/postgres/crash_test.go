@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// author writes one run for as long as it is let, whatever happens to the server, and remembers
-// what was acknowledged.
+// author writes one run until stopped, whatever happens to the server, and remembers the
+// acknowledgements.
 type author struct {
 	*world
 
@@ -27,7 +27,7 @@ type author struct {
 	n            int               // commits that were tried
 	acknowledged map[uint64]string // by seq: the body of the acknowledged event
 	written      atomic.Int64      // commits that were acknowledged
-	unknown      atomic.Int64      // those of which the outcome was not known
+	unknown      atomic.Int64      // with unknown outcome
 	mistaken     error             // what must not be
 }
 
@@ -44,7 +44,7 @@ func (a *author) write(s *postgres.Store) error {
 		a.written.Add(1)
 		return nil
 	}
-	if errors.Is(err, store.ErrConflict) && a.unsure { // what was on its way has arrived
+	if errors.Is(err, store.ErrConflict) && a.unsure { // the commit in transit has arrived
 		return a.awaitRun(s, func(r store.Run) error {
 			if r.Version != a.run.Version+1 {
 				return fmt.Errorf("%w, and it is at version %d", err, r.Version)
@@ -132,7 +132,7 @@ func (w *world) authors(s *postgres.Store, trouble func(progress func())) (unkno
 	return unknown
 }
 
-// check: what was acknowledged is there, once, and there is no gap.
+// check: everything acknowledged is there, once, without a gap.
 func (a *author) check(s *postgres.Store) {
 	a.Helper()
 	r := a.load(s, a.run.ID)

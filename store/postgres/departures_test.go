@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// J7, E6, E8: a reply is under way, in a transaction of the host's, when the node that parked its
-// run goes. Until that transaction ends, nobody reads a run of this node as recovered, since the
-// reply would store its run as one that never was. Then the others are recovered as of the time at
-// which the node went, whoever expires it; another node's runs are not held up.
+// J7, E6, E8: a reply is in progress, in a transaction of the host, when the node that parked its
+// run goes. Until that transaction ends, no run of this node is read as recovered, since the reply
+// would store its run as never recovered. Then the others are recovered as of the time at which the
+// node went, by any node; another node's runs are not delayed.
 func TestAReplyUnderWayPostponesTheDeparture(t *testing.T) {
 	for name, end := range map[string]func(*world, pgx.Tx, *postgres.Store) store.RecoveryState{
 		"it is stored": func(w *world, tx pgx.Tx, s *postgres.Store) store.RecoveryState {
@@ -59,8 +59,8 @@ func TestAReplyUnderWayPostponesTheDeparture(t *testing.T) {
 	}
 }
 
-// J7, E8: a departure is under way when a reply comes, in a call of its own or in a transaction of
-// the host's: the reply waits for it, and is decided anew on what then stands.
+// J7, E8: a departure is in progress when a reply comes, in a separate call or in a transaction of
+// the host: the reply waits for it, and is decided again on the new state.
 func TestAReplyWaitsForADepartureUnderWay(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	replied, hosts := w.waiting(s, "replied"), w.waiting(s, "hosts")

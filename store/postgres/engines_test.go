@@ -34,9 +34,8 @@ func (w *world) insertByOlder(r store.Run, record []byte) {
 		r.ID, int64(r.Version), string(r.State), r.State == fsm.StateQueued, finished, record)
 }
 
-// J4, J8: the migration fills the engine of runs and nodes of older versions, and of those that
-// older nodes add afterwards. A record that cannot be read stops neither the migration nor the
-// other runs.
+// J4, J8: the migration fills the engine of runs and nodes of older versions, also those added
+// later by older nodes. An unreadable record stops neither the migration nor the other runs.
 func TestMigrateFillsEnginesOfOlderVersions(t *testing.T) {
 	w := elsewhere(t)
 	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, postgres.Migrations()[:2]))

@@ -20,8 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// database is the connection string of a host's database. Here it is of the server that
-// INTERLUDE_POSTGRES names, or of a private one, which ends with the process.
+// database is the connection string of a host's database. Here it is on the server that
+// INTERLUDE_POSTGRES names, or on a private one, which ends with the process.
 var database = sync.OnceValue(func() string {
 	if dsn := os.Getenv("INTERLUDE_POSTGRES"); dsn != "" {
 		return dsn
@@ -57,8 +57,7 @@ var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) 
 	return engine.Done("shipped"), nil
 })
 
-// Every node runs this program. Which of them executes a turn, and which one somebody replies to,
-// makes no difference.
+// Every node runs this program. Any of them can execute a turn or accept a reply.
 func ExampleOpen() {
 	ctx, leave := context.WithCancel(context.Background())
 	schema := "example_" + rand.Text() // a host leaves it out: "interlude"

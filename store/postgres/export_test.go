@@ -31,7 +31,7 @@ func (s *Store) Keeps(at store.FeedPosition) bool {
 	return err == nil && ok
 }
 
-// LoseConnection has the store do what it does when a connection breaks.
+// LoseConnection simulates a broken connection.
 func (s *Store) LoseConnection() { s.cache.clearIfDisconnected(context.Canceled) }
 
 // UnneededPart is how many rows for feeds one transaction deletes.

@@ -21,10 +21,9 @@ import (
 )
 
 // TestFeedPassesNothingOver: K8, writers of three nodes commit in flushes and in transactions of
-// the host's own, which stay open for random times, at every isolation, and are rolled back at
-// random; connections are killed, those of the reader too. Readers come one after the other, some
-// without acknowledging. Whatever is stored in the end was in the feed, and the events of each run
-// in order.
+// the host, which stay open for random times, at every isolation, and are rolled back at random;
+// connections are killed, including the reader's. Readers come one after the other, some without
+// acknowledging. Everything stored in the end was in the feed, and the events of each run in order.
 func TestFeedPassesNothingOver(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	name := "application_name=" + w.schema
@@ -97,8 +96,8 @@ type feedWriter struct {
 	random *rand.Rand
 }
 
-// write creates the run, or adds an event to it. That it may fail, or that nobody knows whether it
-// did, is what the test is about.
+// write creates the run, or adds an event to it. Its failures and unknown outcomes are the subject
+// of the test.
 func (n *feedWriter) write(ctx context.Context, id string) {
 	if n.random.IntN(3) > 0 {
 		n.commit(ctx, n.node, id)
@@ -183,9 +182,8 @@ func readFeedOnce(tb testing.TB, s *postgres.Store, random *rand.Rand, toEnd boo
 	}
 }
 
-// K8: a reader takes the events of its process's commits from memory, and those of others from the
-// database, in the order of the feed; when the server was another one meanwhile, all from the
-// database.
+// K8: a reader takes the events of its process's commits from memory, and others' from the
+// database, in the order of the feed; after a change of the server, all from the database.
 func TestFeedIsReadByTheProcessThatWrites(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	other := w.open(postgres.Options{NoListen: true, NoNotify: true})
@@ -193,7 +191,7 @@ func TestFeedIsReadByTheProcessThatWrites(t *testing.T) {
 	l, free, err := s.LeaseFeed(t.Context(), "all", time.Hour, time.Time{})
 	require.NoError(t, err)
 	require.True(t, free)
-	_, err = s.ReadFeed(t.Context(), l, l.Cursor, 100) // from now on it keeps what it commits
+	_, err = s.ReadFeed(t.Context(), l, l.Cursor, 100) // from now on it caches its commits
 	require.NoError(t, err)
 	var want []string
 	for i := range 12 {
@@ -233,7 +231,7 @@ func TestFeedIsReadByTheProcessThatWrites(t *testing.T) {
 	require.Equal(t, fromDatabase, fromMemory)
 }
 
-// feedRows is what a schema has for feeds.
+// feedRows counts a schema's feed data.
 type feedRows struct {
 	noted int
 	notes bool // the trigger that notes commits is enabled
@@ -248,10 +246,9 @@ func (w *world) feedRows() (have feedRows) {
 	return have
 }
 
-// K8: feeds may have become lost by a node of an earlier version, whose commits are noted from then
-// on, too. The next Prune ends that and deletes what was noted, in parts. A transaction of the
-// host's own that has written events, and stays open, fails no Prune: the one after its end does
-// the rest.
+// K8: a node of an earlier version may have made feeds lost while commits are still recorded. The
+// next Prune ends that and deletes the records, in parts. A transaction of the host that has
+// written events, and stays open, fails no Prune: the next Prune after its end does the rest.
 func TestLostFeedsGrowNoMore(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	prune := func() {

@@ -11,8 +11,8 @@ import (
 )
 
 // A node that freezes in the middle of a claim holds the row of the pool. After two seconds the
-// server ends its transaction, and the other nodes claim what it had picked. The frozen node's
-// own call ends with Options.Timeout.
+// server ends its transaction, and the other nodes claim its picks. The frozen node's own call ends
+// with Options.Timeout.
 func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, postgres.Options{})
@@ -43,9 +43,9 @@ func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
 	require.NoError(t, frozen.Close())
 }
 
-// When the connection is dead without an error, calls end with Options.Timeout, and work again
-// once it is alive. The error of a write also says that its outcome is unknown: what was sent
-// may still arrive.
+// When the connection is dead without an error, calls end with Options.Timeout, and work again once
+// it is alive. The error of a write also says that its outcome is unknown: sent data may still
+// arrive.
 func TestDeadConnectionEndsCalls(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)
@@ -64,7 +64,7 @@ func TestDeadConnectionEndsCalls(t *testing.T) {
 	require.ErrorIs(t, second(s.Runs(t.Context(), store.Query{})), postgres.ErrTimeout)
 	require.Less(t, time.Since(began), 10*time.Second)
 	require.Equal(t, r, w.load(direct, "r"))
-	p.cut() // what was on the way is lost
+	p.cut() // data in transit is lost
 	p.thaw()
 	require.Eventually(t, func() bool { return second(s.Run(t.Context(), "r")) == nil }, patience, time.Millisecond)
 	require.Eventually(t, func() bool {

@@ -27,7 +27,7 @@ func (w *world) holds(s *postgres.Store, tx pgx.Tx, n int) []store.Run {
 }
 
 // A long transaction locks runs, and more commits wait for them than there are connections. The
-// commits, reads and claims of other runs go on.
+// commits, reads and claims of other runs continue.
 func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 	for name, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit,
 		"rolls back": pgx.Tx.Rollback} {
@@ -95,7 +95,7 @@ func TestCommitOfLockedRunTimesOut(t *testing.T) {
 		"nobody waits any more")
 }
 
-// sessions counts those of the database that the condition, on pg_stat_activity, holds for.
+// sessions counts the database's sessions that match the condition on pg_stat_activity.
 func (w *world) sessions(condition string) (n int) {
 	w.Helper()
 	err := w.connect().QueryRow(w.Context(),
@@ -105,8 +105,7 @@ func (w *world) sessions(condition string) (n int) {
 	return n
 }
 
-// Entries of one batch follow up on each other, whether or not a transaction locks the run
-// meanwhile.
+// Entries of one batch follow up on each other, whether or not a transaction locks the run.
 func TestCommitsOfLockedRunKeepOrder(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	tx := w.beginTx(pgx.ReadCommitted)
@@ -125,8 +124,8 @@ func TestCommitsOfLockedRunKeepOrder(t *testing.T) {
 	require.Equal(t, third.Run, w.load(s, held.ID))
 }
 
-// C8: of two submissions of one id at the same time, one of them inside an open transaction,
-// exactly one is stored.
+// C8: of two concurrent submissions of one id, including one inside an open transaction, exactly
+// one is stored.
 func TestConcurrentCreateOfOneIDStoresOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(pgx.Tx, context.Context) error

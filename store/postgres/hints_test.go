@@ -48,7 +48,7 @@ func TestWatchReportsCommitsOfOtherNodes(t *testing.T) {
 	require.Equal(t, 3, seen, "submitted, started, asked")
 }
 
-// A node whose listening connection breaks listens again, and tells its watchers that anything
+// A node whose listening connection breaks listens again, and notifies its watchers that anything
 // may have changed.
 func TestWatchReconnectsAndReportsThatHintsMayBeLost(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
@@ -95,7 +95,7 @@ func TestCloseSendsLastHints(t *testing.T) {
 	w.hear(there, "r19")
 }
 
-// Schemas with the longest name that the server allows have channels of their own.
+// Schemas with the longest name that the server allows have separate channels.
 func TestWatchInSchemaWithLongName(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var worlds [2]*world

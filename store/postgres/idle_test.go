@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// M5: what an idle store asks the server for is its clock alone, and not even that if the options
-// say so. It works in a bubble of testing/synctest as long as it does not listen.
+// M5: an idle store only reads the server's clock, and not even that if the options say so. It
+// works in a bubble of testing/synctest as long as it does not listen.
 func TestM5AnIdleStoreReadsTheClockAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		interval time.Duration

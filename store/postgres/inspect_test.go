@@ -29,7 +29,7 @@ func TestInspectFindsNoFaultInAMigratedSchema(t *testing.T) {
 	require.ErrorIs(t, second(s.Inspect(t.Context())), store.ErrClosed)
 }
 
-// What was changed by hand is named.
+// Manual changes are named.
 func TestInspectNamesWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage []string

@@ -44,7 +44,7 @@ func TestInUnderRepeatableRead(t *testing.T) {
 	}
 }
 
-// Two transactions lock two runs in opposite order: the server ends one of them.
+// Two transactions lock two runs in opposite order: the server ends either.
 func TestDeadlockOfHostsTransactionsIsReported(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	x, y := w.commit(s, created("x")), w.commit(s, created("y"))

@@ -10,9 +10,8 @@ import (
 )
 
 // The server finds a rare label by its index, however often the connection has run the listing,
-// also in a host's transaction: it plans each listing for its labels. Without that it may keep
-// one plan for all labels after five executions. The test sets the session to what the server
-// does then.
+// also in a host's transaction: it plans each listing for its labels. Otherwise it may keep one
+// plan for all labels after five executions. The test configures the session accordingly.
 func TestRunsByLabelIsPlannedForItsArguments(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), pgtest.With(dsn, "pool_max_conns=1", "plan_cache_mode=force_generic_plan"),

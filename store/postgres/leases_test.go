@@ -96,8 +96,8 @@ func TestExpiredNodeCannotWrite(t *testing.T) {
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
 }
 
-// D5, A7: one claim at a time counts the slots of a pool. Another claim waits, even for runs
-// that are free, and counts what the first one started.
+// D5, A7: only one claim at a time counts the slots of a pool. Another claim waits, even for runs
+// that are free, and counts the first one's starts.
 func TestConcurrentClaimsKeepCapacity(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	b := w.open(postgres.Options{NoListen: true, NoNotify: true})

@@ -13,7 +13,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // The steps of a run's life at noon.
 
-// start is what a claim makes of a run.
+// start is the commit of a claim.
 var start = storetest.Started(noon)
 
 // created submits a run to pool "p".

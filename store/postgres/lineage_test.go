@@ -53,7 +53,7 @@ func switched(t *testing.T, server *pglocal.Server) (pool *pgxpool.Pool, set fun
 
 // J9: split brain. A standby was promoted, and the old primary comes back without being fenced,
 // when the new one is away: a process that has seen the new one writes nothing to the old one, says
-// so, and goes on by itself when the new one is back.
+// so, and continues automatically when the new one is back.
 func TestConnectRefusesAnOldPrimary(t *testing.T) {
 	primary, standby := replicated(t)
 	u, err := url.Parse(primary.DSN(""))
@@ -96,8 +96,8 @@ func TestConnectRefusesAnOldPrimary(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// J9: a transaction was under way on the old primary when the process learned of the new one: what
-// the old one acknowledges then is not acknowledged, and its connections are given up.
+// J9: a transaction was in progress on the old primary when the process learned of the new one: the
+// old one's acknowledgement does not count, and its connections are closed.
 func TestConfirmOnAnOldPrimaryIsNotAcknowledged(t *testing.T) {
 	primary, standby := replicated(t)
 	pool, set := switched(t, primary)
@@ -112,7 +112,7 @@ func TestConfirmOnAnOldPrimaryIsNotAcknowledged(t *testing.T) {
 
 	nothing := func(store.Reader) error { return nil }
 	err = s.Confirm(t.Context(), func(store.Reader) error {
-		pool.Reset() // idle connections; that of this call stays
+		pool.Reset() // idle connections; this call's stays
 		set(standby)
 		return s.Confirm(t.Context(), nothing) // of a new connection
 	})

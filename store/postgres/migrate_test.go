@@ -79,8 +79,8 @@ func TestMigrationsListsFrozenFiles(t *testing.T) {
 	require.Equal(t, 2, postgres.NewMigration(2, "x.sql", "-- oldest: 2\nSELECT 1").Oldest)
 }
 
-// Any number of processes may find an empty database at once: one of them applies each
-// migration, and all go on.
+// Any number of processes may find an empty database at once: exactly one applies each migration,
+// and all continue.
 func TestMigrateByManyNodesAtOnce(t *testing.T) {
 	w := elsewhere(t)
 	known := next(additive)
@@ -110,7 +110,7 @@ func TestMigrateByManyNodesAtOnce(t *testing.T) {
 	require.Len(t, have.Applied, len(known))
 }
 
-// Older nodes go on, and can be opened again, while a migration adds something.
+// Older nodes continue, and can be opened again, while a migration adds something.
 func TestOlderNodesServeDuringMigration(t *testing.T) {
 	w, old := newWorld(t, postgres.Options{})
 	stop, stopped := make(chan struct{}), make(chan error, 1)
@@ -210,7 +210,7 @@ func TestMigrationWaitsForTablesInTurns(t *testing.T) {
 	require.Equal(t, len(postgres.Migrations())+1, w.status().Version)
 }
 
-// Open and Migrate leave the tables of another program alone.
+// Open and Migrate do not touch the tables of another program.
 func TestOpenRefusesForeignTables(t *testing.T) {
 	for name, table := range map[string]string{
 		"a table of one of the names": `CREATE TABLE interlude.states (name text)`,

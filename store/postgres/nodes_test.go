@@ -48,10 +48,9 @@ func (w *world) asked(c *lifecycle.Client, id string) {
 	require.FailNow(w, id+" asks nothing")
 }
 
-// C8: a host submits, replies and cancels on one node, in transactions of its own together with
-// its own rows, and another node executes the runs after the commit, and never what was rolled
-// back. With notifications no node polls (the interval is an hour); without them polling is
-// enough.
+// C8: a host submits, replies and cancels on one node, in transactions with its own rows, and
+// another node executes the runs after the commit, and never rolled-back ones. With notifications
+// no node polls (the interval is an hour); without them polling is enough.
 func TestHostsTransactionsOnTwoNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    postgres.Options

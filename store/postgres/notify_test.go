@@ -108,7 +108,7 @@ func TestNotificationsAreDecoded(t *testing.T) {
 	}
 }
 
-// A listener that receives nothing for a while pings its connection, and goes on with it when it
+// A listener that receives nothing for a while pings its connection, and continues with it when it
 // answers.
 func TestListenerPingsSilentConnection(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)

@@ -142,7 +142,7 @@ type plan struct {
 	Plans    []plan  `json:"Plans"`
 }
 
-// tables are those that grow.
+// tables are the growing tables.
 var tables = []string{"runs", "states", "events", "settled", "asked"}
 
 // walk visits the plan and adds up how many rows of the tables are touched.
@@ -157,10 +157,9 @@ func (p *plan) walk(visit func(*plan)) (touched float64) {
 	return touched
 }
 
-// Every statement that a busy or an idle host makes again and again finds its rows by an index, and
-// touches those that it needs only, however many runs are parked, have ended, or want an engine
-// that the node does not have (J4): with the plan that a prepared statement keeps for ever, made
-// when the tables were empty.
+// Every frequent statement of a busy or an idle host finds its rows by an index, and touches only
+// the required rows, however many runs are parked, have ended, or want an engine that the node does
+// not have (J4): with the permanent plan of a prepared statement, made when the tables were empty.
 func TestFrequentStatementsUseIndexes(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
@@ -180,7 +179,7 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		{"claim: release", releaseText, []any{later}, 2},
 		{"claim: sticky", stickyText, []any{"n", int64(10)}, 1},
 		{"claim: lock", lockText, []any{engines}, 8},
-		// what is held, and what is picked and locked
+		// the held runs, and the picked and locked ones
 		{"claim: ready", readyText, []any{int64(10), engines}, 40 + 4 + 2*22},
 		{"claim: priority", priorityText, []any{"p", int64(1 << 62), engines}, 2},
 		{"claim: keys", keysText, []any{"p", int64(0), []byte("k3"), int64(10), int64(5), engines}, 120},
@@ -272,14 +271,14 @@ func checkInbox(t *testing.T, s *Store) {
 		touched := p.walk(func(p *plan) {
 			require.False(t, p.Kind == "Seq Scan" && slices.Contains(tables, p.Relation), "%s of %s", name, p.Relation)
 		})
-		// what is for everybody; for each of two groups the row of the index and the run; and the
+		// questions for everybody; for each of two groups the row of the index and the run; and the
 		// page's runs
 		require.LessOrEqual(t, touched, float64((1+2*2+1)*(limit+1)), name)
 		require.Positive(t, touched, name)
 	}
 }
 
-// A listing of held runs touches these alone, however many others are parked, wait for their turn,
+// A listing of held runs touches only these, however many others are parked, wait for their turn,
 // or have ended (J5).
 func checkHeldListings(t *testing.T, s *Store) {
 	t.Helper()
@@ -449,8 +448,7 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text stateme
 	return p
 }
 
-// What the planner is told goes for the statement that comes with it, and is gone with that: no
-// session is changed (PgBouncer).
+// The planner's settings apply to their statement only: no session is changed (PgBouncer).
 func TestPlannerSettingsEndWithQuery(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})

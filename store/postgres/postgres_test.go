@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	checks := "30" // each is a schema of its own
+	checks := "30" // each is a separate schema
 	if sample.Race {
 		checks = "8" // of one goroutine: test.sh runs all of them without the race detector
 	}
@@ -44,7 +44,7 @@ type place struct {
 	handles *atomic.Int64 // the number of the last handle of the case
 }
 
-// suite opens the suites' stores, each in a schema of its own of one database.
+// suite opens the suites' stores, each in a separate schema of one database.
 type suite struct {
 	dsn string
 	o   postgres.Options

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy stands between a store and its server, and can be cut and frozen.
+// proxy connects a store and its server, and can be cut and frozen.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -80,7 +80,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// pass passes on what comes, unless the proxy is frozen.
+// pass forwards data, unless the proxy is frozen.
 func (p *proxy) pass(from, to net.Conn) {
 	defer p.forget(from, to)
 	buf := make([]byte, 32<<10)

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// What cannot be opened says what is wrong, by a sentinel, and in a text without the password.
+// A failed Open reports the reason, by a sentinel, and in a text without the password.
 
 // refused opens what cannot be opened, and returns the error.
 func refused(tb testing.TB, dsn string, o postgres.Options) error {
@@ -73,7 +73,7 @@ func TestOpenRefusesBadOptions(t *testing.T) {
 	require.ErrorIs(t, postgres.Migrate(t.Context(), "host=localhost", "pg_x"), postgres.ErrConfig)
 }
 
-// The test starts a server of its own: a shared one may accept any password.
+// The test starts a private server: a shared one may accept any password.
 func TestOpenReportsRefusedConnection(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"max_connections": "4",
 		"superuser_reserved_connections": "3", "max_wal_senders": "0"}})

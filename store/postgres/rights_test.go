@@ -63,8 +63,8 @@ func TestNodeNeedsDocumentedRights(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
 }
 
-// J7: roles that were given rights to each table before the table of departures was made go on
-// after its migration.
+// J7: roles with rights to each table from before the table of departures continue after its
+// migration.
 func TestRolesKeepTheirRightsThroughMigration(t *testing.T) {
 	w := elsewhere(t)
 	before := postgres.Migrations()[:3]
@@ -154,7 +154,7 @@ func TestClientNeedsFewerRights(t *testing.T) {
 	require.Contains(t, have.Lacks, "INSERT on runs")
 }
 
-// A role that may create tables in an empty schema migrates it without further rights.
+// A role that may create tables in an empty schema migrates it without other rights.
 func TestMigrateUsesGivenSchema(t *testing.T) {
 	w := elsewhere(t)
 	name, dsn := w.newRole("")

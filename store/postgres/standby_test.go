@@ -95,7 +95,7 @@ func TestCommitWithCanceledStandbyWaitFails(t *testing.T) {
 	defer host.Close(context.Background())
 
 	require.NoError(t, standby.Halt())
-	for _, call := range []struct { // in this order: a claim needs what a reply has put into the queue
+	for _, call := range []struct { // in this order: a claim needs a queued reply
 		name string
 		do   func() error
 	}{

@@ -28,8 +28,8 @@ func TestStoreWithEveryOption(t *testing.T) {
 	}).Run(t)
 }
 
-// inTurn is a harness that spreads its stores over several ways to the database: dsn returns the
-// one for a handle. The first handle of case n gets number n, and each further handle of that case
+// inTurn is a harness that spreads its stores over several routes to the database: dsn returns the
+// route for a handle. The first handle of case n gets number n, and each later handle of that case
 // the number after it.
 func inTurn(dsn func(number, handle int64) string) storetest.Harness {
 	var cases atomic.Int64

@@ -12,7 +12,7 @@ import (
 // modes are the ways in which pgx sends statements.
 var modes = []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}
 
-// isolations are what a database may have as its default.
+// isolations are a database's possible defaults.
 var isolations = []string{"read committed", "repeatable read", "serializable"}
 
 // isolated is a new database with a default isolation.

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// What keeps a call from being served says what it is, and whether anything was written; what was
-// stored stays, and the store works again as soon as the server does.
+// A failed call reports its cause, and whether anything was written; stored data stays, and the
+// store works again as soon as the server does.
 
 // sentinels are the answers that promise that nothing was written.
 var sentinels = []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrStaleEpoch,

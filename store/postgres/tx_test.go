@@ -36,9 +36,9 @@ func (w *world) ordered(run string) (is bool) {
 	return is
 }
 
-// requireSilence requires that a transaction which has written a run has told nobody. The nodes
-// hear of a commit of another run after all that was told before it. The hint of that one is lost
-// where a listener connects again, which the zero hint says: then another commit follows.
+// requireSilence requires that a transaction which has written a run has given no hint. The nodes
+// get the hint of another run's later commit first. That hint may be lost while a listener
+// reconnects, as the zero hint says: then another commit follows.
 func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan store.Hint) {
 	w.Helper()
 	for _, hints := range heard {
@@ -61,7 +61,7 @@ func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan
 // cache is unchanged.
 func TestInCommitsWithHostsTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
-		// as it stands when the transaction begins; Version 0: not at all
+		// the run when the transaction begins; Version 0: absent
 		before func(w *world, s *postgres.Store) store.Run
 		change func(prev store.Run) store.Commit
 	}{
@@ -120,7 +120,7 @@ func TestInCommitsWithHostsTransaction(t *testing.T) {
 	}
 }
 
-// requireStands: this is how the run stands, and what the next commit is made on.
+// requireStands: this is the run's current record, on which the next commit is based.
 func (w *world) requireStands(s store.Store, want store.Run) {
 	w.Helper()
 	got, err := s.Run(w.Context(), "r")
@@ -158,7 +158,7 @@ func TestRollbackLeavesNothingInCache(t *testing.T) {
 	require.Equal(t, map[string]string{"made": "later"}, w.load(s, "new").Labels)
 }
 
-// A cached run does not hide what a host's transaction committed.
+// A cached run does not hide the commit of a host's transaction.
 func TestHostsCommitReplacesCachedRun(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
@@ -235,7 +235,7 @@ func TestRefusedCommitLeavesTransactionUsable(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// The store that In returns refuses the calls that need a transaction of their own: claims, leases,
+// The store that In returns refuses the calls that need a separate transaction: claims, leases,
 // pruning and pools.
 func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})

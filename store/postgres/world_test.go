@@ -40,7 +40,7 @@ func newWorld(tb testing.TB, o postgres.Options) (*world, *postgres.Store) {
 	return w, s
 }
 
-// open opens a further store.
+// open opens another store.
 func (w *world) open(o postgres.Options, settings ...string) *postgres.Store {
 	w.Helper()
 	o.Schema = w.schema
@@ -112,7 +112,7 @@ func (w *world) try(s store.Store, c store.Commit) error {
 	return errs[0]
 }
 
-// commit stores one commit and returns the record as it stands.
+// commit stores one commit and returns the current record.
 func (w *world) commit(s store.Store, c store.Commit) store.Run {
 	w.Helper()
 	require.NoError(w, w.try(s, c))
@@ -144,7 +144,7 @@ func (w *world) load(s store.Store, id string) store.Run {
 	return r
 }
 
-// hints collects what a store tells.
+// hints collects a store's hints.
 func hints(tb testing.TB, s store.Watcher) <-chan store.Hint {
 	tb.Helper()
 	heard := make(chan store.Hint, 1000)
@@ -152,7 +152,7 @@ func hints(tb testing.TB, s store.Watcher) <-chan store.Hint {
 	return heard
 }
 
-// until gives what is heard, and ends late.
+// until yields hints until the time is late.
 func until(heard <-chan store.Hint, late <-chan time.Time) iter.Seq[store.Hint] {
 	return func(yield func(store.Hint) bool) {
 		for {
@@ -168,9 +168,9 @@ func until(heard <-chan store.Hint, late <-chan time.Time) iter.Seq[store.Hint] 
 	}
 }
 
-// hear waits for a hint of the run. A listener that had to connect again has lost what was sent
-// meanwhile, and its store gives the zero hint instead: anything may have changed, this run too. On
-// a busy machine that can happen at any time, so that the zero hint is an answer as well.
+// hear waits for a hint of the run. A listener that had to reconnect has lost the hints in between,
+// and its store gives the zero hint instead: anything may have changed, including this run. On a
+// busy machine that can happen at any time, so the zero hint is accepted too.
 func (w *world) hear(heard <-chan store.Hint, id string) store.Hint {
 	w.Helper()
 	for h := range until(heard, time.After(patience)) {

@@ -21,9 +21,9 @@ func setPools(t *testing.T, s store.Store) error {
 	return s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 4})
 }
 
-// J9, docs/production.md: a drill. Backup copies the file while hosts write to it; the copy stands
-// alone, holds everything that was acknowledged before, is private, and is restored where nothing
-// stands. The restored store keeps its identity and is written to.
+// J9, docs/production.md: a drill. Backup copies the file while hosts write to it; the copy is
+// self-contained, holds everything acknowledged before, is private, and is restored to an empty
+// place. The restored store keeps its identity and accepts writes.
 func TestBackupIsRestored(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s, err := sqlite.Open(ctx, filepath.Join(dir, "runs.db"), quick)
@@ -120,7 +120,7 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 	require.ErrorIs(t, s.Backup(ctx, at("closed.db")), store.ErrClosed)
 }
 
-// names are the files in a folder, without those that an open store has beside its own.
+// names lists the files in a folder, without an open store's companion files.
 func names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)

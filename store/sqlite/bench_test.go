@@ -86,8 +86,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// What it costs to refuse a reply that comes too late, by the number of questions that its run has
-// asked.
+// The cost of refusing a late reply, by the number of questions that its run has asked.
 func BenchmarkLateReply(b *testing.B) {
 	for _, questions := range []int{10, 10_000} {
 		b.Run(fmt.Sprintf("questions=%d", questions), func(b *testing.B) {
@@ -108,7 +107,7 @@ func BenchmarkLateReply(b *testing.B) {
 	}
 }
 
-// A listing by labels that nothing matches, beside runs with many long labels.
+// A listing by labels that nothing matches, next to runs with many long labels.
 func BenchmarkListingByLabel(b *testing.B) {
 	s := bench(b, quick)
 	labels := make(map[string]string)
@@ -134,7 +133,8 @@ func BenchmarkListingByLabel(b *testing.B) {
 	}
 }
 
-// How long a read takes beside followers of runs that do not change, while another process writes.
+// The duration of a read next to followers of runs that do not change, while another process
+// writes.
 func BenchmarkReadBesideFollowers(b *testing.B) {
 	for _, followers := range []int{0, 20_000} {
 		b.Run(fmt.Sprintf("followers=%d", followers), func(b *testing.B) {
@@ -177,7 +177,7 @@ func BenchmarkReadBesideFollowers(b *testing.B) {
 	}
 }
 
-// Callers with one commit each: what they share a flush for.
+// Callers with one commit each: the case for a shared flush.
 func BenchmarkConcurrentCommits(b *testing.B) {
 	for _, callers := range []int{64, 256} {
 		for _, alone := range []bool{false, true} {
@@ -233,8 +233,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// I13 J4: a claim of one run out of a hundred that are ready, beside parked ones, and beside queued
-// ones of an engine that the node does not have.
+// I13 J4: a claim of one of a hundred ready runs, next to parked ones, and queued ones of an engine
+// that the node does not have.
 func BenchmarkClaim(b *testing.B) {
 	for _, c := range []struct{ parked, foreign int }{{0, 0}, {100_000, 0}, {0, 100_000}} {
 		b.Run(fmt.Sprintf("parked=%d/foreign=%d", c.parked, c.foreign), func(b *testing.B) {

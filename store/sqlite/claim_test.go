@@ -50,8 +50,8 @@ func ids(claimed []store.Claimed) (all []string) {
 
 var errStart = errors.New("the workspace is missing")
 
-// I3: a run whose Start fails, in whatever way, is left as it was and takes no slot. The others
-// are claimed, the error names the run, and the store goes on.
+// I3: a run whose Start fails, in whatever way, is unchanged and takes no slot. The others are
+// claimed, the error names the run, and the store keeps working.
 func TestClaimSkipsRunWhoseStartFails(t *testing.T) {
 	plainly := claim("n").Start
 	stores := map[string]*sqlite.Store{}
@@ -179,8 +179,8 @@ func TestSpecIsReturnedUnchanged(t *testing.T) {
 	require.Zero(t, number(t, plain(t, path), `SELECT count(*) FROM specs`))
 }
 
-// Without group commit each claimed run has a transaction of its own, and a claim still starts
-// up to Max runs; with it they share one transaction.
+// Without group commit each claimed run has a separate transaction, and a claim still starts up to
+// Max runs; with it they share one transaction.
 func TestClaimCountsTransactions(t *testing.T) {
 	for way, options := range grouped {
 		t.Run(way, func(t *testing.T) {
@@ -207,18 +207,18 @@ func TestClaimCountsTransactions(t *testing.T) {
 	}
 }
 
-// A claim starts what a pool has room for: the higher priority first, then by key, then by age.
-// When there is not room for all, keys take turns, beginning after the key that was served last.
-// The capacities of the pool and of the key are never exceeded. All this holds across the
-// engines of a node, and queued runs of other engines change nothing (J4).
+// A claim starts as many runs as a pool has room for: the higher priority first, then by key, then
+// by age. If there is not room for all, keys take turns, beginning after the key served last. The
+// capacities of the pool and of the key are never exceeded. All this holds across the engines of a
+// node, and queued runs of other engines change nothing (J4).
 func TestClaimKeepsOrderAndCapacity(t *testing.T) {
 	for name, engines := range map[string][]string{"any engine": nil, "two engines": {"e", "f", "unused"}} {
 		t.Run(name, func(t *testing.T) { takesOfAPool(t, engines) })
 	}
 }
 
-// takesOfAPool claims runs of the engines "e" and "f"; beside them, unless engines is nil,
-// runs of "other" come before all of them by priority, key and age.
+// takesOfAPool claims runs of the engines "e" and "f"; in addition, unless engines is nil, runs of
+// "other" come before all of them by priority, key and age.
 func takesOfAPool(t *testing.T, engines []string) {
 	t.Helper()
 	// Written as key-priority-age, in the order of their creation.

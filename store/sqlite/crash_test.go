@@ -61,8 +61,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host submits runs that ask one question each, answers them, and ends when all have ended. Started
-// again, it goes on.
+// host submits runs that ask one question each, answers them, and ends when all have ended. After a
+// restart it continues.
 func host(path string) error {
 	ctx := context.Background()
 	runs, _ := strconv.Atoi(os.Getenv(envRuns))
@@ -183,7 +183,7 @@ func (n *noisy) mayDie(c store.Commit) {
 	}
 }
 
-// child starts the host in a process of its own.
+// child starts the host in a separate process.
 func child(ctx context.Context, path string, runs, die int) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	// The race detector waits for a second at exit, for other threads to report; nothing is left to
@@ -193,7 +193,7 @@ func child(ctx context.Context, path string, runs, die int) *exec.Cmd {
 	return cmd
 }
 
-// finish starts the host again, lets it end in peace, and checks what it leaves.
+// finish starts the host again, lets it end in order, and checks the result.
 func finish(t *testing.T, path string, runs int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// newRun is a commit that creates a run; size is that of its event.
+// newRun is a commit that creates a run, with an event of this size.
 func newRun(id string, size int) store.Commit {
 	r := store.Run{
 		ID: id, Version: 1, Contract: "1", Engine: "e", Mode: fsm.ModeInteractive, SessionTimeout: time.Second,
@@ -117,8 +117,8 @@ func TestOpenLeavesRefusedFileAsItIs(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrInvalid)
 }
 
-// J8: power was lost while the file was made. The journal of that write is left beside it, and Open
-// takes the write back; it does not call the file read-only.
+// J8: power failed while the file was created. The journal of that write remains, and Open reverts
+// the write; it does not call the file read-only.
 func TestOpenTakesBackWhatMadeTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	page := make([]byte, 4096) // half of it is there
@@ -151,7 +151,7 @@ func TestCorruptRecordIsReported(t *testing.T) {
 	require.ErrorIs(t, err, sqlite.ErrCorrupt)
 }
 
-// F8: on a full disk commits fail with an error that says so, what was stored stays readable, and
+// F8: on a full disk commits fail with an error that says so, stored data stays readable, and
 // commits work again when there is room.
 func TestCommitReportsFullDisk(t *testing.T) {
 	path := closedFile(t)
@@ -204,8 +204,8 @@ func TestOpenRefusesReadOnlyFile(t *testing.T) {
 	require.Equal(t, body, after)
 }
 
-// F8: while another process locks the file, Open and commits wait, and then return ErrBusy;
-// reads go on.
+// F8: while another process locks the file, Open and commits wait, and then return ErrBusy; reads
+// continue.
 func TestCommitReportsLockedFile(t *testing.T) {
 	path := closedFile(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)

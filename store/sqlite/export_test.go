@@ -131,7 +131,7 @@ const (
 	UnneededPart  = unneededPart
 )
 
-// DeleteUnneededPart makes one of the transactions that delete what no feed needs.
+// DeleteUnneededPart makes a single transaction that deletes rows that no feed needs.
 func (s *Store) DeleteUnneededPart() (more bool, _ error) {
 	err := s.write(context.Background(), 1, func(w *writer) (_ []store.Hint, err error) {
 		more, err = w.deleteUnneeded()

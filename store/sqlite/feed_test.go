@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// K8: while a feed exists, triggers note what releases without feeds commit to the same file: with
-// however many events, wherever these stand. A feed that needed a run which they prune is lost.
+// K8: while a feed exists, triggers record the commits of releases without feeds to the same file:
+// with any number of events, stored anywhere. A feed that needed a run which they prune is lost.
 func TestFeedHasCommitsOfEarlierReleases(t *testing.T) {
 	s, _ := openMade(t, sqlite.Options{})
 	checks := 0
@@ -113,7 +113,7 @@ func TestFeedHasPartsOfATransaction(t *testing.T) {
 	}
 }
 
-// feedRows is what a file has for feeds: rows of noted and of ended, and triggers.
+// feedRows counts a file's feed data: rows of noted and of ended, and triggers.
 func feedRows(t *testing.T, db *sql.DB) []int {
 	t.Helper()
 	return []int{number(t, db, `SELECT count(*) FROM noted`), number(t, db, `SELECT count(*) FROM ended`),
@@ -138,9 +138,8 @@ func readFeed(t *testing.T, s *sqlite.Store, name string) (all []string) {
 }
 
 // K8 J14: a feed may become lost because an earlier release deletes a run. Commits of either
-// release add nothing from then on, and the next Prune removes what is there for feeds, the
-// triggers too. A feed that is created afterwards begins there, and has the commits of both
-// releases.
+// release add nothing from then on, and the next Prune removes the feed data, including the
+// triggers. A feed created later begins there, and has the commits of both releases.
 func TestFeedLostByAnEarlierReleaseGrowsNoMore(t *testing.T) {
 	const triggers = 3
 	for name, c := range map[string]struct {
@@ -208,7 +207,7 @@ func TestFeedLostByAnEarlierReleaseGrowsNoMore(t *testing.T) {
 	}
 }
 
-// makeEarlierTriggers replaces the triggers by those of releases that made them without looking
+// makeEarlierTriggers replaces the triggers by those of releases that created them without checking
 // whether a feed needs the commit.
 func makeEarlierTriggers(t *testing.T, db *sql.DB) {
 	t.Helper()
@@ -235,8 +234,8 @@ func crowdFeed(t *testing.T, db *sql.DB, rows int) {
 	}
 }
 
-// K8: what is there for feeds when the last one is deleted or lost is deleted in parts, so that no
-// transaction holds up others for long.
+// K8: when the last feed is deleted or lost, its data is deleted in parts, so that no transaction
+// delays others for long.
 func TestWhatNoFeedNeedsIsDeletedInParts(t *testing.T) {
 	const part, rows = sqlite.UnneededPart, 2*sqlite.UnneededPart + sqlite.UnneededPart/2
 	s, path := openMade(t, quick)
@@ -275,8 +274,8 @@ func TestWhatNoFeedNeedsIsDeletedInParts(t *testing.T) {
 	}
 }
 
-// K8: a feed that acknowledges commits deletes as many rows, and a part of what a feed has left
-// that is lost. Prune deletes the rest.
+// K8: a feed that acknowledges commits deletes as many rows, and a part of a lost feed's rows.
+// Prune deletes the rest.
 func TestAcknowledgingDeletesAPartOfWhatIsLeft(t *testing.T) {
 	const part, rows = sqlite.UnneededPart, 3 * sqlite.UnneededPart
 	s, path := openMade(t, quick)

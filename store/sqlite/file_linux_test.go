@@ -63,7 +63,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	}
 }
 
-// J8: an error of Open says what is wrong with the path, and no file is made.
+// J8: an error of Open names the fault of the path, and no file is created.
 func TestOpenRefusesBadPath(t *testing.T) {
 	refused := func(path string, want error, says string) {
 		t.Helper()
@@ -99,7 +99,7 @@ func TestOpenRefusesBadPath(t *testing.T) {
 func TestOpenReportsUnwritableFolder(t *testing.T) {
 	existing := closedFile(t)
 	folder := filepath.Dir(existing)
-	// whom no permission binds: the thread goes on as somebody else, as far as files are concerned
+	// root ignores permissions: the thread continues as another user, for files
 	if os.Getuid() == 0 {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -132,8 +132,8 @@ func TestOpenReportsUnwritableFolder(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrPermission)
 }
 
-// J8: a file beside the database that cannot be opened is named, with the system's reason. Only
-// what may not be written is ErrReadOnly.
+// J8: a companion file that cannot be opened is named, with the system's reason. Only unwritable
+// files are ErrReadOnly.
 func TestOpenNamesWhatCannotBeOpened(t *testing.T) {
 	path := closedFile(t)
 	require.NoError(t, os.Mkdir(path+"-wal", 0o700))
@@ -148,9 +148,9 @@ func TestOpenNamesWhatCannotBeOpened(t *testing.T) {
 	require.Len(t, entries, 1, "no probe is left")
 }
 
-// J8: SQLite goes on if the folder cannot be flushed, and so the name of a new WAL could go with
-// the power. Open refuses instead, unless the folder may not be read or its file system has no such
-// call, or a loss of power may take commits anyway.
+// J8: SQLite ignores a failed flush of the folder, and so a power failure could lose the name of a
+// new WAL. Open refuses instead, unless the folder may not be read or its file system has no flush,
+// or a power failure may lose commits anyway.
 func TestOpenFlushesItsFolder(t *testing.T) {
 	for _, tc := range []struct {
 		fault error

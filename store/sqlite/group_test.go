@@ -24,7 +24,7 @@ func openMade(t *testing.T, o sqlite.Options) (s *sqlite.Store, path string) {
 	return s, path
 }
 
-// enqueue starts a commit in a call of its own, and returns when it waits for the writer, as the
+// enqueue starts a commit in a separate call, and returns when it waits for the writer, as the
 // n-th.
 func enqueue(ctx context.Context, t *testing.T, s *sqlite.Store, n int, batch ...store.Commit) <-chan []error {
 	t.Helper()
@@ -100,9 +100,9 @@ func TestWithdrawnCommitIsNotStored(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// F8: when a transaction fails, as on a disk that became read-only, each entry of each call in
-// it returns the reason and none is stored. What was stored stays readable, and later commits
-// work again once they can be written.
+// F8: when a transaction fails, as on a disk that became read-only, each entry of each call in it
+// returns the reason and none is stored. Stored data stays readable, and later commits work again
+// once they can be written.
 func TestFailedTransactionFailsAllItsCommits(t *testing.T) {
 	s, _ := openMade(t, quiet)
 	allow, err := s.Deny()

@@ -76,7 +76,7 @@ func TestJ8InspectReadsEachPage(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// J8: paths may be relative to the working folder, as those of Open.
+// J8: paths may be relative to the working folder, as for Open.
 func TestJ8PathsMayBeRelative(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s, err := sqlite.Open(t.Context(), "runs.db", quick)

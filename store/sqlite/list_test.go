@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// I13: listings have connections of their own. While all of these are busy, other calls are
-// served, and one more listing waits until its context ends.
+// I13: listings have separate connections. While all of these are busy, other calls are served, and
+// one more listing waits until its context ends.
 func TestRunsDelaysNoOtherRead(t *testing.T) {
 	s, _ := openMade(t, quick)
 	put(t, s, newRun("r", 10))
@@ -43,7 +43,7 @@ func TestRunsDelaysNoOtherRead(t *testing.T) {
 	require.NoError(t, second(s.Runs(t.Context(), store.Query{})))
 }
 
-// waits is Waiting of a store, for a listing without further filters.
+// waits is Waiting of a store, for a listing without other filters.
 func waits(s *sqlite.Store) func(context.Context, store.Query) (store.Page, error) {
 	return func(ctx context.Context, q store.Query) (store.Page, error) {
 		return s.Waiting(ctx, store.WaitingQuery{Query: q})

@@ -13,15 +13,15 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// written is what a run's row holds.
+// written is the content of a run's row.
 func written(t *testing.T, db *sql.DB, id string) uint64 {
 	t.Helper()
 	return uint64(number(t, db,
 		`SELECT length(record) + length(tail) + coalesce(length(spec), 0) FROM runs WHERE id = ?`, id))
 }
 
-// The counts are those of what was written, to the row and the byte, in the order of a run's life.
-// What is refused counts nothing, nor does a transaction that writes no run.
+// The counts equal the writes, to the row and the byte, in the order of a run's life. Refused
+// commits count nothing, nor does a transaction that writes no run.
 func TestCountersCountWhatWasWritten(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
@@ -32,7 +32,7 @@ func TestCountersCountWhatWasWritten(t *testing.T) {
 	large := newRun("large", 0)
 	large.Spec = bytes.Repeat([]byte("s"), 2*sqlite.MaxInline)
 	loud := withEvents(store.Run{ID: "loud"}, full, 1)
-	var run store.Run // "small", as it stands
+	var run store.Run // the current "small"
 	var claimed []store.Claimed
 	for _, c := range []struct {
 		name          string
@@ -166,8 +166,7 @@ func TestCountersCountWhatWasWritten(t *testing.T) {
 	}
 }
 
-// Counters count neither what a failed transaction wrote, also not with the next one, nor what
-// another process wrote.
+// Counters exclude a failed transaction's writes, also later, and another process's.
 func TestCountersLeaveOutFailedTransaction(t *testing.T) {
 	a, path := openMade(t, quick)
 	b, err := sqlite.Open(t.Context(), path, quick)

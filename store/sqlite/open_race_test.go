@@ -10,7 +10,7 @@ import (
 )
 
 // Several hosts may start on a file that does not exist yet. One creates it, and the others wait,
-// though not for ever.
+// for a limited time.
 func TestOpenWaitsWhileAnotherProcessCreatesTheFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

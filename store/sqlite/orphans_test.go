@@ -58,15 +58,15 @@ func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
 	require.Eventually(t, func() bool { return c.open() == 0 }, 2*time.Minute, 20*time.Millisecond, "a run is stuck")
 	gone()
 	answering.Wait()
-	c.cleaned() // a host that was killed between the end of a run and that of its process left both, and no orphan
+	c.cleaned() // a host killed between the end of a run and its process's left both, and no orphan
 	c.leave()
 	require.Empty(t, c.records())
 	require.Empty(t, processesOf(t, c.mine), "a process of a run is left")
 	c.judge(hosts, agents)
 }
 
-// E7, J11: what a killed host left is ended when a host starts on its machine, also when its runs
-// are no orphans any more: somebody canceled them meanwhile.
+// E7, J11: a killed host's processes are ended when a host starts on its machine, also when its
+// runs are no longer orphans because they were canceled since.
 func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 	c := newHostWorld(t)
 	c.start()
@@ -102,8 +102,7 @@ func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 	c.leave()
 }
 
-// records are the names of what is on record of processes, but of those that only tell their
-// version.
+// records lists the names of recorded processes, without version queries.
 func (c *hostWorld) records() (left []string) {
 	c.Helper()
 	all, err := os.ReadDir(filepath.Join(c.dir, "processes"))
@@ -116,8 +115,8 @@ func (c *hostWorld) records() (left []string) {
 	return left
 }
 
-// cleaned waits until a host that serves, and whose runs have all ended, has ended what is left of
-// them.
+// cleaned waits until a serving host, whose runs have all ended, has ended their leftover
+// processes.
 func (c *hostWorld) cleaned() {
 	c.Helper()
 	require.Eventually(c, func() bool {
@@ -126,7 +125,7 @@ func (c *hostWorld) cleaned() {
 		"records %v", c.records())
 }
 
-// hostWorld is the story's host, and what is known of its runs.
+// hostWorld is the story's host, and the facts about its runs.
 type hostWorld struct {
 	*testing.T
 	dir    string
@@ -163,7 +162,7 @@ func newHostWorld(t *testing.T) *hostWorld {
 	return c
 }
 
-// hostConfig is that of the host, and of the client that looks on.
+// hostConfig is the configuration of the host, and of the observing client.
 func hostConfig(tb testing.TB, dir string, s *sqlite.Store) lifecycle.Config {
 	tb.Helper()
 	cfg, err := orphanConfig(dir, s)
@@ -274,7 +273,7 @@ func (c *hostWorld) open() int {
 	return n
 }
 
-// mine says whether a run is of this story, by the folder that its process was told.
+// mine reports whether a run belongs to this story, by the folder given to its process.
 func (c *hostWorld) mine(env []string) bool {
 	for _, v := range env {
 		if v == "ORPHANS="+c.dir {

@@ -18,12 +18,12 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// What is held is at most as much as there are slots, and a claim counts it; a listing goes along
-// its index; everything else is sought.
+// There are at most as many held runs as slots, and a claim counts them; a listing follows its
+// index; everything else is sought.
 var mayScan = regexp.MustCompile(
 	`^SCAN (runs USING (COVERING )?INDEX runs_(held|created)|owners|nodes|pools|sqlite_schema|CONSTANT ROW)`)
 
-// A survey goes through what waits, what is ready, and what holds a slot; to what is due it seeks.
+// A survey scans the waiting and ready runs and those with a slot; it seeks the due ones.
 var mayCount = regexp.MustCompile(
 	`^(SCAN runs USING (COVERING INDEX runs_(ready|waiting)|INDEX runs_held)$|SEARCH runs USING (COVERING )?INDEX runs_(ready|held|waiting|deadline|delayed) |SEARCH u USING PRIMARY KEY |USE TEMP B-TREE FOR GROUP BY$)`)
 
@@ -58,8 +58,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 	require.Greater(t, explained, 25)
 
-	// A survey counts what has not ended: in the index of what it counts, or in the rows of what
-	// holds a slot or has just come due.
+	// A survey counts unfinished runs: in the index of the count, or in the rows that hold a slot or
+	// have just come due.
 	_, err = db.ExecContext(t.Context(), `INSERT INTO usage VALUES (0, 1, 0, 0, 0, 0)`)
 	require.NoError(t, err, "so that usage is looked up")
 	_, err = s.Survey(t.Context(), noon)
@@ -119,7 +119,7 @@ func TestRunsByLabelUsesIndex(t *testing.T) {
 		require.NotContains(t, steps, "TEMP B-TREE", text)
 		many++
 	}
-	require.Equal(t, []int{4, 6}, []int{few, many}) // those that wait are in two ranges
+	require.Equal(t, []int{4, 6}, []int{few, many}) // the waiting ones are in two ranges
 }
 
 // plan is how SQLite executes a statement.
@@ -191,8 +191,8 @@ func live(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 }
 
-// J5: a listing of held runs goes through the rows of the index that stand for held runs, and
-// sorts them, however many others are parked or have ended.
+// J5: a listing of held runs scans only the index rows of held runs, and sorts them, however many
+// others are parked or have ended.
 func TestHeldRunsUseIndex(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
@@ -220,7 +220,7 @@ func TestHeldRunsUseIndex(t *testing.T) {
 	require.Equal(t, 12, listings)
 }
 
-// K9: what waits for a person is found in the rows that lead to it, and in those of what waits for
+// K9: a person's questions are found in their own index rows, and among the questions for
 // everybody, in the order of the listing.
 func TestWaitingForSomebodyUsesIndexes(t *testing.T) {
 	s, path := openMade(t, quick)

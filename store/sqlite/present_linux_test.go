@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// J9: both ways to identify a file agree, tell two files apart, and say that a file is not there.
+// J9: both ways to identify a file agree, distinguish two files, and report a missing file.
 func TestBothWaysIdentifyAFile(t *testing.T) {
 	dir := t.TempDir()
 	ways := map[string]func(string, *fileID) error{"statx": identify, "stat": identifyByStat}

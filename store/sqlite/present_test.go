@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// J9: what is done to the files of an open store, so that what it stores is gone with the process.
+// J9: changes to the files of an open store that make its data disappear with the process.
 var disappearances = map[string]func(t *testing.T, path string){
 	"file removed": func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) },
 	"file moved":   func(t *testing.T, path string) { require.NoError(t, os.Rename(path, path+".old")) },
@@ -31,8 +31,8 @@ var disappearances = map[string]func(t *testing.T, path string){
 	"WAL removed": func(t *testing.T, path string) { require.NoError(t, os.Remove(path+"-wal")) },
 }
 
-// J9: nothing is acknowledged by a store whose file was removed or replaced, and every later call
-// says so; what was acknowledged before is in the file that was opened.
+// J9: a store whose file was removed or replaced acknowledges nothing, and every later call says
+// so; earlier acknowledged data is in the opened file.
 func TestCommitIsRefusedOnceTheFileIsReplaced(t *testing.T) {
 	for name, disappear := range disappearances {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,8 @@ func two(t *testing.T) (a, b *sqlite.Store) {
 	return a, b
 }
 
-// byEither tells a story in which another process changes the file, and again with all done by one.
+// byEither plays a story in which another process changes the file, and again with all changes by
+// one.
 func byEither(t *testing.T, story func(t *testing.T, a, b *sqlite.Store)) {
 	t.Helper()
 	t.Run("another process", func(t *testing.T) {
@@ -50,14 +51,14 @@ func commit(s *sqlite.Store, c store.Commit) error {
 	return s.Commit(context.Background(), []store.Commit{c})[0]
 }
 
-// F8: two processes change the same runs in turn, each from the record that it read last. A
-// commit on a record that the other process has changed meanwhile is refused, no accepted commit
-// is lost, and the events have no gap.
+// F8: two processes change the same runs in turn, each from the record that it read last. A commit
+// on a record that the other process has changed is refused, no accepted commit is lost, and the
+// events have no gap.
 func TestCacheSeesCommitsOfOtherProcess(t *testing.T) {
 	a, b := two(t)
 	stores := []*sqlite.Store{a, b}
 	random := rand.New(rand.NewPCG(1, 2))
-	now := map[string]store.Run{} // as it stands
+	now := map[string]store.Run{} // the current records
 	told := map[string][]store.Event{}
 	saw := []map[string]store.Run{{}, {}}
 	for _, id := range []string{"r0", "r1", "r2"} {
@@ -262,8 +263,8 @@ func TestFailedClaimChangesNothing(t *testing.T) {
 	}
 }
 
-// F8: a commit that failed on a full disk succeeds unchanged when there is room; what the same
-// transaction wrote before the failure is not kept.
+// F8: a commit that failed on a full disk succeeds unchanged when there is room; earlier writes of
+// the same transaction are not kept.
 func TestCommitOnFullDiskChangesNothing(t *testing.T) {
 	full := quick
 	full.MaxPages = 100

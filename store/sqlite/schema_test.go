@@ -43,7 +43,7 @@ func TestMigrationsAreFrozen(t *testing.T) {
 	require.Equal(t, frozen, sums)
 }
 
-// releases is where each version has left what it stored; earliest is the oldest file of these.
+// releases has the stored data of each version; earliest is the oldest file among it.
 const (
 	releases = "../../testdata/releases"
 	earliest = "v0.0.0-4b62763/sqlite.sql"
@@ -65,8 +65,8 @@ func dumped(t *testing.T, name string, change ...string) string {
 	return path
 }
 
-// J8: a file that an earlier version made has the schema of a new one after its migration. That its
-// runs go on is for proof/releases to say.
+// J8: a file from an earlier version has a new file's schema after its migration. proof/releases
+// tests that its runs continue.
 func TestOpenMigratesFilesOfEarlierVersions(t *testing.T) {
 	fresh, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quick)
 	require.NoError(t, err)
@@ -97,8 +97,8 @@ func describe(t *testing.T, s *sqlite.Store) []string {
 	return lines
 }
 
-// J8: a file whose schema is not what its version says is refused before anything is written to it,
-// and the error says what is wrong and what to do; what an operator adds is no fault.
+// J8: a file whose schema contradicts its version is refused before anything is written to it, and
+// the error names the fault and the remedy; an operator's additions are allowed.
 func TestOpenRefusesFileOfAnotherSchema(t *testing.T) {
 	for name, c := range map[string]struct {
 		change string

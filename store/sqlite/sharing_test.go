@@ -161,7 +161,7 @@ func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit)
 			require.Equal(t, c.Settled[0], record)
 		}
 	}
-	for _, c := range made { // what the writer remembers is whole too: the next commits follow up on it
+	for _, c := range made { // the writer's memory is whole too: the next commits follow up on it
 		put(t, s, report(c.Run))
 		hint := h.of(t, c.Run.ID, c.Run.Seq+1)
 		next := report(c.Run)
@@ -283,7 +283,7 @@ func TestClaimSharesNothingWithCaller(t *testing.T) {
 	require.Equal(t, &want.Run, hint.Run)
 	require.Equal(t, want.Events, hint.Events)
 
-	parked := ask(want.Run) // what the writer remembers is whole: the next claim gives it again
+	parked := ask(want.Run) // the writer's memory is whole: the next claim returns it again
 	put(t, s, parked, answer(parked.Run, "k"))
 	again := start(t, s, 1)
 	require.Equal(t, c.Run.Labels, again[0].Run.Labels)

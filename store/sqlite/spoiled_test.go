@@ -37,7 +37,7 @@ func spoiledBy(t *testing.T, record string, runs ...string) (_ *sqlite.Store, pa
 	return s, path
 }
 
-// I10: a corrupt record fails its own commit, and none of those that share its transaction.
+// I10: a corrupt record fails its own commit, and no others of its transaction.
 func TestCorruptRecordFailsOnlyItsCommit(t *testing.T) {
 	s := spoiled(t, "bad")
 	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), report(newRun("bad", 10).Run),

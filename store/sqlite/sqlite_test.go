@@ -20,9 +20,9 @@ type file struct {
 }
 
 var (
-	// quiet: nobody else's commits need looking for.
+	// quiet: without polling for other processes' commits.
 	quiet = sqlite.Options{WatchInterval: -1}
-	// quick is for suites that ask what is stored, and not whether it survives the loss of power;
+	// quick is for suites that check stored data, and not whether it survives a power failure;
 	// crash_test.go does.
 	quick = sqlite.Options{WatchInterval: -1, Synchronous: sqlite.Normal}
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// plain opens the file as another program does, to count what stands in it.
+// plain opens the file as another program does, to count its rows.
 func plain(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -50,7 +50,7 @@ func withEvents(prev store.Run, sizes ...int) store.Commit {
 	return c
 }
 
-// requireEvents compares what a reader at the cursor gets with all that was committed.
+// requireEvents compares a reader's events from the cursor with all committed ones.
 func requireEvents(t require.TestingT, s *sqlite.Store, id string, all []store.Event, after, limit int) {
 	got, err := s.Events(context.Background(), id, uint64(after), limit)
 	require.NoError(t, err)
@@ -74,8 +74,8 @@ func sizeOf(events []store.Event) (size int) {
 	return size
 }
 
-// eventWriter commits events of a few runs, and has what was committed. The file is that of all
-// checks: to make one takes longest.
+// eventWriter commits events of a few runs, and records the commits. All checks share the file:
+// creating one takes longest.
 type eventWriter struct {
 	t         require.TestingT
 	draw      *rapid.T
@@ -83,7 +83,7 @@ type eventWriter struct {
 	path      string
 	db        *sql.DB
 	store     *sqlite.Store
-	runs      map[string]store.Run // as they stand
+	runs      map[string]store.Run // the current records
 	committed map[string][]store.Event
 	reads     int
 }
@@ -103,8 +103,8 @@ func (w *eventWriter) open() {
 	w.store = s
 }
 
-// sizes are those of one commit's events: none, a few of any size, or what fills the run's row to
-// the byte.
+// sizes draws the sizes of one commit's events: none, a few of any size, or exactly enough to fill
+// the run's row.
 func (w *eventWriter) sizes(prev store.Run) []int {
 	size := rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(400, 1600),
 		rapid.SampledFrom([]int{sqlite.MaxTail - 1, sqlite.MaxTail, sqlite.MaxTail + 1, 2 * sqlite.MaxTail}))
@@ -116,8 +116,7 @@ func (w *eventWriter) sizes(prev store.Run) []int {
 	return rapid.SliceOfN(size, 0, 3).Draw(w.draw, "sizes")
 }
 
-// next is a commit of one of the runs, and what it must be answered: now and then it is one that
-// must be refused.
+// next is a commit for a run, and its expected result: sometimes it must be refused.
 func (w *eventWriter) next() (c store.Commit, want error) {
 	prev := w.runs[rapid.SampledFrom(w.ids).Draw(w.draw, "run")]
 	c = withEvents(prev, w.sizes(prev)...)
@@ -175,7 +174,7 @@ func (w *eventWriter) commits() {
 	}
 }
 
-// restart has the store forget what it holds in memory.
+// restart makes the store forget its memory.
 func (w *eventWriter) restart() {
 	require.NoError(w.t, w.store.Close())
 	w.open()
@@ -220,8 +219,8 @@ func (w *eventWriter) prune(id string) {
 }
 
 // F8: wherever the events of a run are stored, in its row, in the log or in both, a reader gets
-// exactly those that were committed, from every cursor; also after the run left the cache,
-// beside refused commits, and when its id is used again.
+// exactly the committed ones, from every cursor; also after the run left the cache, next to refused
+// commits, and when its id is used again.
 func TestEventsReadsTailAndLog(t *testing.T) {
 	path := closedFile(t)
 	w := &eventWriter{t: t, path: path, db: plain(t, path)}
@@ -290,8 +289,8 @@ func TestCommitMovesFullTailToLog(t *testing.T) {
 	}
 }
 
-// F8: a reader of many large events gets them in pages of bounded size. The events of a page are
-// the caller's: what it appends to one of them does not change the next.
+// F8: a reader of many large events gets them in pages of limited size. The caller owns the events
+// of a page: appending to an event does not change the next.
 func TestEventsGivesCallerOwnPage(t *testing.T) {
 	s, _ := openMade(t, quick)
 	first := withEvents(store.Run{ID: "r"}, 10, 10, 10)

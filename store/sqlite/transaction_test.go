@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// hosts is a store, and a handle of the host's for its file, with a table of its own.
+// hosts is a store, and a handle of the host for its file, with a table.
 func hosts(t *testing.T) (*sqlite.Store, *sql.DB) {
 	t.Helper()
 	s, path := openMade(t, quick)
@@ -51,8 +51,8 @@ func in(ctx context.Context, view any, c store.Commit) error {
 
 var errUndo = errors.New("undone by the host")
 
-// M1: what the host and the store write in one transaction is stored together, or not at all. What
-// is not committed leaves nothing in the store's cache either, and gives no hint.
+// M1: the writes of host and store in one transaction are stored together, or not at all.
+// Uncommitted writes leave nothing in the store's cache either, and give no hint.
 func TestM1TheHostsTransactionIsStoredWholeOrNotAtAll(t *testing.T) {
 	s, db := hosts(t)
 	hints := make(chan store.Hint, 10)

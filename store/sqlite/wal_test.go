@@ -25,7 +25,7 @@ func snapshot(t *testing.T, path string) (db, wal []byte) {
 	return db, wal
 }
 
-// pairOf makes a file and a WAL beside it.
+// pairOf creates a file and its WAL.
 func pairOf(t *testing.T, db, wal []byte) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "runs.db")
@@ -74,14 +74,14 @@ func backupOf(t *testing.T, s *sqlite.Store) []byte {
 	return body
 }
 
-// J8, J9: a file beside which the WAL of another one stands is refused, and both are left as they
-// are. So is an earlier copy of the same file.
+// J8, J9: a file with the WAL of another one is refused, and both are unchanged. So is an earlier
+// copy of the same file.
 func TestOpenRefusesTheWALOfAnotherFile(t *testing.T) {
 	path, s := opened(t, "a", "b")
 	earlier, err := os.ReadFile(path)
 	require.NoError(t, err)
 	backup := backupOf(t, s)
-	for i := range 3 { // the WAL is begun anew, and what was in it stands in the file
+	for i := range 3 { // the WAL is restarted, and its content is in the file
 		execute(t, path, "PRAGMA wal_checkpoint(RESTART)")
 		commitRuns(t, s, fmt.Sprint("later-", i))
 	}
@@ -113,8 +113,8 @@ func TestOpenRefusesTheWALOfAnotherFile(t *testing.T) {
 	}
 }
 
-// J8: what a crash leaves is opened again, with all that was acknowledged, whatever checkpoints
-// were made and WALs begun, by one store or another.
+// J8: after a crash the file is opened again, with all acknowledged data, whatever checkpoints were
+// made and WALs restarted, by one store or another.
 func TestOpenAcceptsWhatACrashLeaves(t *testing.T) {
 	path, s := opened(t)
 	other, err := sqlite.Open(t.Context(), path, quiet)
@@ -147,7 +147,7 @@ func TestOpenAcceptsWhatACrashLeaves(t *testing.T) {
 	}
 }
 
-// J8: VACUUM by an operator may move the row that names the WAL, here since the table was made anew
+// J8: VACUUM by an operator may move the row that names the WAL, here since the table was recreated
 // behind others that have grown.
 func TestOpenAcceptsWhatACrashAfterVacuumLeaves(t *testing.T) {
 	path, s := opened(t)
@@ -168,8 +168,8 @@ func TestOpenAcceptsWhatACrashAfterVacuumLeaves(t *testing.T) {
 	require.NoError(t, left.Close())
 }
 
-// J8: a file whose WAL an earlier release has left, which names none, is opened; so is one that has
-// no such table yet.
+// J8: a file with an earlier release's WAL, which names none, is opened; so is a file without the
+// table.
 func TestOpenAcceptsTheWALOfAnEarlierRelease(t *testing.T) {
 	path, s := opened(t, "a")
 	require.NoError(t, s.Close())
@@ -203,7 +203,7 @@ func TestTextsDoNotNameAWAL(t *testing.T) {
 	require.NoError(t, left.Close())
 }
 
-// J9: nothing is acknowledged once the WAL was written over by that of another store.
+// J9: nothing is acknowledged once another store's WAL has overwritten the WAL.
 func TestCommitIsRefusedOnceTheWALIsWrittenOver(t *testing.T) {
 	for name, others := range map[string]int{"a short one": 1, "a long one": 60} {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func watchFromOutside(t *testing.T, db *sql.DB, until time.Time) {
 	require.NoError(t, err)
 }
 
-// F8: changes are written down for as long as another open store watches, and for nobody else.
+// F8: changes are recorded for as long as another open store watches, and only then.
 func TestChangesAreWrittenWhileAnotherStoreWatches(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
@@ -159,8 +159,8 @@ func TestChangesAreWrittenWhileAnotherStoreWatches(t *testing.T) {
 	require.Equal(t, 3, changes())
 }
 
-// F8: what a watcher left that was killed counts for nothing after its time, and is removed by the
-// next one. A watcher whose row is gone hears of changes all the same.
+// F8: a killed watcher's row does not count after its time, and is removed by the next one. A
+// watcher whose row is gone still detects changes.
 func TestWatcherReplacesTheRowsOfDeadOnes(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
