@@ -313,7 +313,7 @@ func TestN4AMailShowsHostileText(t *testing.T) {
 			q.Subject, exact = &fcmp.Subject{Tool: about.Tool, Arguments: string(about.Arguments)}, c.Exact
 		}
 		for _, o := range c.Question.Options {
-			q.Options, exact = append(q.Options, fcmp.Option(o)), c.Exact
+			q.Options, exact = append(q.Options, fcmp.Option{Label: o.Label, Value: o.Value}), c.Exact
 		}
 		n := notice("")
 		var err error
