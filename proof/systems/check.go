@@ -25,17 +25,21 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 // faults returns the faults of the packages on the system: GOOS, or GOOS/GOARCH. The packages are
 // named relative to the folder.
 func faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
+	l, err := findLibraries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.faults(ctx, dir, system, patterns...)
+}
+
+func (l libraries) faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	goos, goarch, hasArch := strings.Cut(system, "/")
 	if env = append(env, "GOOS="+goos); hasArch {
 		env = append(env, "GOARCH="+goarch)
 	}
-	libraries, err := findLibraries(ctx)
-	if err != nil {
-		return nil, err
-	}
 	pkgs, err := packages.Load(&packages.Config{
-		Context: ctx, Mode: mode, Dir: dir, Tests: true, ParseFile: libraries.parse,
+		Context: ctx, Mode: mode, Dir: dir, Tests: true, ParseFile: l.parse,
 		Env: env,
 	}, patterns...)
 	if err != nil {
@@ -44,7 +48,7 @@ func faults(ctx context.Context, dir, system string, patterns ...string) ([]stri
 	if len(pkgs) == 0 {
 		return nil, errors.New("there are no such packages")
 	}
-	if found := libraries.typeErrors(pkgs); len(found) > 0 {
+	if found := l.typeErrors(pkgs, system); len(found) > 0 {
 		return found, nil
 	}
 	return analyze(pkgs)
@@ -104,13 +108,34 @@ func (l libraries) parse(fset *token.FileSet, name string, text []byte) (*ast.Fi
 	return f, err
 }
 
+type exception struct{ module, system, reason string }
+
+// exceptions are the modules of others that do not compile for a system.
+var exceptions = []exception{
+	{"github.com/bytedance/sonic", "linux/386", "Eino uses it: engine/eino is for 64-bit systems (docs/engines/eino.md)"},
+	{"github.com/bytedance/sonic/loader", "linux/386", "Eino uses it: engine/eino is for 64-bit systems (docs/engines/eino.md)"},
+}
+
+// excepted reports whether the package belongs to an exception.
+func excepted(p *packages.Package, system string) bool {
+	return p.Module != nil && slices.ContainsFunc(exceptions, func(e exception) bool {
+		return e.module == p.Module.Path && e.system == system
+	})
+}
+
+// bodiless reports whether the error comes from the missing bodies of a library.
+func bodiless(err packages.Error) bool {
+	return strings.Contains(err.Msg, "missing return") || strings.Contains(err.Msg, "imported and not used") ||
+		strings.Contains(err.Msg, "imported as") && strings.Contains(err.Msg, "and not used")
+}
+
 // typeErrors returns the type errors of the packages, and of the packages that these import, except
-// libraries, whose errors come from the missing bodies. It then removes all errors, because a
-// package with errors, or with an import that has errors, is not analyzed.
-func (l libraries) typeErrors(pkgs []*packages.Package) (found []string) {
+// those of the missing bodies and the exceptions. It then removes all errors, because a package with
+// errors, or with an import that has errors, is not analyzed.
+func (l libraries) typeErrors(pkgs []*packages.Package, system string) (found []string) {
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
 		for _, err := range p.Errors {
-			if !l.have(err.Pos) {
+			if !l.have(err.Pos) || !bodiless(err) && !excepted(p, system) {
 				found = append(found, err.Error())
 			}
 		}

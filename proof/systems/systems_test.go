@@ -43,3 +43,35 @@ func TestFaultsOfASystemAreFound(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 }
+
+// An error in code of others is found, unless it is an exception or comes from the missing bodies.
+func TestFaultsOfLibrariesAreFound(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	for name, text := range map[string]string{
+		"go.mod":             "module example.com/m\n\ngo 1.25\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n",
+		"m.go":               "package m\n\nimport _ \"example.com/lib\"\n",
+		"lib/go.mod":         "module example.com/lib\n\ngo 1.25\n",
+		"lib/lib.go":         "package lib\n\nimport \"fmt\"\n\nfunc F() string { return fmt.Sprint(1) }\n",
+		"lib/lib_windows.go": "package lib\n\nvar refused string = 1\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	l, err := findLibraries(t.Context())
+	require.NoError(t, err)
+	l = append(l, filepath.Join(dir, "lib")+string(filepath.Separator))
+	check := func(system string) []string {
+		found, err := l.faults(t.Context(), dir, system, "./...")
+		require.NoError(t, err)
+		return found
+	}
+	require.Empty(t, check("darwin"))
+	require.Len(t, check("windows"), 1)
+	old := exceptions
+	t.Cleanup(func() { exceptions = old })
+	exceptions = append(exceptions, exception{"example.com/lib", "windows", "a test"})
+	require.Empty(t, check("windows"))
+}
