@@ -112,8 +112,8 @@ type exception struct{ module, system, reason string }
 
 // exceptions are the modules of others that do not compile for a system.
 var exceptions = []exception{
-	{"github.com/bytedance/sonic", "linux/386", "Eino uses it: engine/eino is for 64-bit systems (docs/engines/eino.md)"},
-	{"github.com/bytedance/sonic/loader", "linux/386", "Eino uses it: engine/eino is for 64-bit systems (docs/engines/eino.md)"},
+	{"github.com/bytedance/sonic", "linux/386", "only engine/eino uses it (docs/engines/eino.md)"},
+	{"github.com/bytedance/sonic/loader", "linux/386", "only engine/eino uses it (docs/engines/eino.md)"},
 }
 
 // excepted reports whether the package belongs to an exception.

@@ -50,7 +50,8 @@ func TestFaultsOfLibrariesAreFound(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
 	for name, text := range map[string]string{
-		"go.mod":             "module example.com/m\n\ngo 1.25\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n",
+		"go.mod": "module example.com/m\n\ngo 1.25\n\nrequire example.com/lib v0.0.0\n\n" +
+			"replace example.com/lib => ./lib\n",
 		"m.go":               "package m\n\nimport _ \"example.com/lib\"\n",
 		"lib/go.mod":         "module example.com/lib\n\ngo 1.25\n",
 		"lib/lib.go":         "package lib\n\nimport \"fmt\"\n\nfunc F() string { return fmt.Sprint(1) }\n",
