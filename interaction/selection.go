@@ -32,7 +32,21 @@ var ErrOnly = errors.New("interaction: the question cannot accept only its optio
 // spelling returns the form in which texts are compared: without case, in Unicode normal form C,
 // with single blanks.
 func spelling(text string) string {
+	if isWord(text) { // without an allocation, as each reply to a Confirm asks for it
+		return strings.ToLower(text)
+	}
 	return strings.ToLower(norm.NFC.String(strings.Join(strings.Fields(text), " ")))
+}
+
+// isWord reports whether the text consists of letters and digits of ASCII.
+func isWord(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if letter := 'a' <= c|0x20 && c|0x20 <= 'z'; !letter && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // agrees reports whether a value says yes by itself.
