@@ -78,7 +78,7 @@ func (d *desk) terminal(e exchange) {
 	if strings.HasPrefix(e.command, "sleep ") {
 		return
 	}
-	if e.command == "kill -9 desk" {
+	if e.command == "pkill -9 -x desk" {
 		d.kill("localhost:8080")
 		return
 	}
