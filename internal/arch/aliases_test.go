@@ -33,7 +33,7 @@ var hidden = map[string]string{
 	"engine interaction.Reply":          "of a method for lifecycle",
 }
 
-// closed are types whose users only pass them on, so that what they mention is not needed.
+// closed are types whose users only pass them on, so that their references are not needed.
 var closed = map[string]bool{"store.Store": true, "interaction.JournalSize": true, "store.Node": true}
 
 // compiled returns a function that reads the types of a package of the root module from its export
@@ -60,8 +60,8 @@ func compiled(t *testing.T) func(path string) *types.Package {
 	}
 }
 
-// reach collects the exported types of the module that the users of package own can see, each with
-// the place that mentions it. Those of engine have no aliases: a host imports it.
+// reach collects the exported types of the module that are visible to users of package own, each
+// with the place that mentions it. The engine package's types have no aliases: a host imports it.
 type reach struct {
 	own  *types.Package
 	from map[*types.TypeName]string
@@ -108,7 +108,7 @@ func (r *reach) visit(typ types.Type, from string) {
 	}
 }
 
-// open visits what the fields and methods of the collected types mention, until nothing is new.
+// open visits the references of the collected types' fields and methods, until nothing is new.
 func (r *reach) open() {
 	for ; len(r.todo) > 0; r.todo = r.todo[1:] {
 		name := qualified(r.todo[0])
@@ -187,7 +187,7 @@ func has(all []constant.Value, v constant.Value) bool {
 	return false
 }
 
-// An alias says in one line what the type is, and links to it: the type has the description.
+// An alias describes the type in one line, and links to it: the type has the full description.
 func TestAliasesLinkToTheirTypes(t *testing.T) {
 	for _, short := range []string{"lifecycle", "engine"} {
 		paths, err := filepath.Glob("../../" + short + "/aliases*.go")

@@ -33,7 +33,7 @@ type pkg struct {
 var needs = regexp.MustCompile(`(?m)^go (\S+)$`)
 
 // packages lists the packages of the module in the folder. It lists none if the module requires a
-// newer Go than the one that runs, as engine/adk may.
+// newer Go than the running one, as engine/adk may.
 func packages(t *testing.T, dir string) []pkg {
 	t.Helper()
 	mod, err := os.ReadFile(filepath.Join("..", "..", dir, "go.mod"))
@@ -111,8 +111,8 @@ func TestImportsFollowTheRules(t *testing.T) {
 	}
 }
 
-// A run's events are written with contract/fcmp and judged with contract/audit. A package that does
-// the one must not import the other, so that the judge stays independent of what it judges.
+// A run's events are written with contract/fcmp and judged with contract/audit. No package may
+// import both, so that the judge stays independent.
 func TestWritersOfLogsDoNotImportTheirChecker(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		if within(p.ImportPath, house+"/contract") || strings.HasSuffix(p.ImportPath, "test") ||
@@ -135,7 +135,7 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 	}
 }
 
-// nestedModules are the modules beside the root. Each keeps its dependencies out of the root
+// nestedModules are the modules other than the root. Each keeps its dependencies out of the root
 // module.
 var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "interaction/typed", "store/sqlite",
 	"store/postgres", "host/link", "host/notify", "host/otel", "host/web", "cmd", "examples", "proof"}
@@ -222,7 +222,7 @@ var pure = []string{"fsm", "slots", "interaction", "contract", "lifecycle/intern
 func TestPurePackagesImportNoIO(t *testing.T) {
 	for _, dir := range pure {
 		eachFile(t, filepath.Join("../..", dir), func(path string, file *ast.File) {
-			// a command may do I/O for the pure package beside it
+			// a command may do I/O for the pure package next to it
 			if strings.HasSuffix(path, "_test.go") || file.Name.Name == "main" {
 				return
 			}

@@ -81,7 +81,7 @@ func TestEveryCallAsksAuthorize(t *testing.T) {
 	}
 }
 
-// isPointerTo reports whether the type is a pointer to one of the named types.
+// isPointerTo reports whether the type is a pointer to a named type in the list.
 func isPointerTo(expr ast.Expr, names ...string) bool {
 	star, ok := expr.(*ast.StarExpr)
 	if !ok {

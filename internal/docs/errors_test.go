@@ -18,8 +18,7 @@ var withErrors = []string{"lifecycle", "interaction", "slots", "engine", "store"
 // explainedElsewhere are error types that the table of another error explains.
 var explainedElsewhere = []string{"fsm.Refusal"}
 
-// Each exported error, error type and code is a row of docs/errors.md, and each row is one of
-// these.
+// docs/errors.md has exactly one row for each exported error, error type and code.
 func TestEachErrorIsExplained(t *testing.T) {
 	want := make(map[string]bool)
 	for _, name := range withErrors {

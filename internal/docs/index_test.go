@@ -1,5 +1,5 @@
 // Package docs_test keeps the pages in docs/ true: the names on the pages exist, and the numbers
-// are those of the code.
+// match the code.
 package docs_test
 
 import (
@@ -33,7 +33,7 @@ var folders = map[string]string{
 // pkg has the declarations of a package.
 type pkg struct {
 	name   string
-	consts map[string]ast.Expr        // the constants with a value of their own
+	consts map[string]ast.Expr        // the constants with an explicit value
 	vars   map[string]bool            // package variables
 	funcs  map[string]bool            // functions
 	types  map[string]ast.Expr        // the types with their definitions

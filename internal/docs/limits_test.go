@@ -24,7 +24,7 @@ var units = map[string]int64{
 
 var quantity = regexp.MustCompile(`^([\d,]+)(?: (\w+))?$`)
 
-// Each number in docs/limits.md is that of the code.
+// Each number in docs/limits.md matches the code.
 func TestLimitsAreThoseOfTheCode(t *testing.T) {
 	table := rows(read(t, "docs/limits.md"))
 	require.Greater(t, len(table), 50)

@@ -97,7 +97,7 @@ func testNames(tb testing.TB) map[string]string {
 	return names
 }
 
-// A link's brackets may stand in a program, too: engine.As[order](answer).
+// A link's brackets may occur in a program, too: engine.As[order](answer).
 var fenced = regexp.MustCompile("(?ms)^```.*?^```")
 
 var link = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)

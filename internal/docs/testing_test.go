@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test that docs/testing.md shows is the one that runs.
+// docs/testing.md shows exactly the test that runs.
 func TestTheTestOnThePageIsRun(t *testing.T) {
 	require.Contains(t, read(t, "docs/testing.md"), "```go\n"+read(t, "internal/docs/approval/approval_test.go")+"```\n")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// J11: nothing that somebody has put into a folder can block a process that opens a file there, or
-// redirect its reads and writes to another place.
+// J11: a file planted in a folder can neither block a process that opens it, nor redirect its reads
+// and writes to another place.
 func TestOpenRefusesPlantedFiles(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "victim")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("theirs"), 0o600))

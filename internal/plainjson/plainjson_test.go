@@ -106,7 +106,7 @@ func TestScannerAllocatesNoWords(t *testing.T) {
 	require.Same(t, unsafe.StringData(known["blue"]), unsafe.StringData(string(v.Word)))
 }
 
-// The Scanner copies what it reads: a database may use the bytes again.
+// The Scanner copies its input: a database may reuse the bytes.
 func TestScannerCopiesWhatItReads(t *testing.T) {
 	body, err := json.Marshal(full())
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ func TestSchemaCacheUnderConcurrentUse(t *testing.T) {
 	require.Equal(t, before, compiles.Load(), "what is known is not compiled again")
 }
 
-// N2: the cache is bounded by what the schemas occupy, not by their number.
+// N2: the cache is limited by the size of the schemas, not by their number.
 func TestSchemaCacheIsBounded(t *testing.T) {
 	one := &Schema{size: Size{Memory: MaxMemory}}
 	c := cache{compile: func([]byte) (*Schema, error) { return one, nil }}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// depth returns how deep the arrays and objects of a JSON text nest, the length of its longest
-// number and that of its longest exponent. It decodes the text instead of examining its bytes.
+// depth returns the nesting depth of a JSON text, the length of its longest number and its longest
+// exponent. It decodes the text instead of examining its bytes.
 func depth(t testing.TB, raw []byte) (deepest, number, exponent int) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(raw))

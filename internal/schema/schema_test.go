@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// F7: a payload is validated against its schema, and the error says what is wrong and where, in the
-// same words each time.
+// F7: a payload is validated against its schema, and the error names the fault and its place, in
+// the same words each time.
 func TestViolationNamesPlaceAndReason(t *testing.T) {
 	t.Parallel()
 	s := MustCompile([]byte(`{"type":"object","additionalProperties":false,"required":["id","at"],

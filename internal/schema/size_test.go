@@ -46,7 +46,7 @@ func TestSchemasThatExhaustTheHostAreRefusedUncompiled(t *testing.T) {
 	}
 }
 
-// J10 N2: the estimate covers what a compiled schema occupies, so the cache keeps its bound.
+// J10 N2: the estimate covers the memory of a compiled schema, so the cache keeps its limit.
 func TestTheEstimateOfMemoryCoversASchema(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"members":     object(MaxSchemas-10, always(`{}`)),

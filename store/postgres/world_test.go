@@ -188,13 +188,13 @@ func (w *world) mark(s store.Store) string {
 	return w.commit(s, created("mark-"+rand.Text())).ID
 }
 
-// hearsOf waits until what s commits is heard there. All that was told before has been heard by
-// then.
+// hearsOf waits until a commit of s is announced there, after all earlier hints.
 func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
 	w.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); {
 		marker := w.mark(s)
-		for h := range until(there, time.After(time.Second)) { // one that was told before somebody listened is lost
+		for h := range until(there, time.After(time.Second)) { // a hint from before the listener started
+			// is lost
 			if h.RunID == marker {
 				return
 			}
@@ -203,7 +203,7 @@ func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
 	require.FailNow(w, "nobody listens")
 }
 
-// quoted is the schema's name as it stands in SQL.
+// quoted is the schema's name in SQL.
 func (w *world) quoted() string { return pgx.Identifier{w.schema}.Sanitize() }
 
 // newRole makes a role without rights.

@@ -91,7 +91,7 @@ func (s rootless) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// lastWins stores what was decided about the relatives of a run whatever its version is by then.
+// lastWins stores decisions about the relatives of a run whatever its version is by then.
 type lastWins struct{ *memory.Store }
 
 func (s lastWins) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -164,7 +164,7 @@ func (r *refuted) Logf(string, ...any)   {}
 func (r *refuted) Log(...any)            {}
 
 // TestM3TheMachineRefutesStoresThatBreakFamilies: the random machine finds each of these stores,
-// and nothing wrong with the one that they are made of.
+// and no fault of the store below them.
 func TestM3TheMachineRefutesStoresThatBreakFamilies(t *testing.T) {
 	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s",
 		"rapid.checks": "2000"} {

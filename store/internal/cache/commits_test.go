@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/cache"
 )
 
-// Commits keep those that were put last, and are bounded by their number and by their size.
+// Commits keep the latest ones, limited by number and size.
 func TestCommitsAreBounded(t *testing.T) {
 	for _, c := range []struct{ put, size, atLeast, atMost int }{
 		{10_000, 10, 1024, 2048},

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// A server of one's own crashes, and comes back with what was committed.
+// A private server crashes, and recovers its committed data.
 func Example() {
 	ctx := context.Background()
 	server, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"shared_buffers": "32MB"}})

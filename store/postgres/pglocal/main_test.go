@@ -51,7 +51,7 @@ func start(tb testing.TB, o Options) *Server {
 	return s
 }
 
-// open gives a folder that is everybody's, as /tmp is; those of testing are the caller's alone.
+// open returns a folder open to everybody, like /tmp; testing's folders are private to the caller.
 func open(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pglocal-test-")
@@ -94,7 +94,7 @@ func family(tb testing.TB, s *Server) []int {
 	return found
 }
 
-// living are those of the processes that live.
+// living returns the live processes.
 func living(tb testing.TB, pids []int) []int {
 	tb.Helper()
 	all, err := processes()
@@ -108,7 +108,7 @@ func living(tb testing.TB, pids []int) []int {
 	return found
 }
 
-// closed requires that nobody listens.
+// closed requires a closed port.
 func closed(tb testing.TB, s *Server) {
 	tb.Helper()
 	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)

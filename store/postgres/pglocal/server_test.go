@@ -27,7 +27,8 @@ func TestStartGivesOwnServer(t *testing.T) {
 
 	conn := connect(t, s.DSN(""))
 	for setting, want := range map[string]string{
-		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", // as shipped: what is measured is durable
+		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", // defaults: measurements
+		// include durability
 		"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "server_encoding": "UTF8", "lc_collate": "C",
 		"TimeZone":        "UTC",
 		"max_connections": "17", "application_name": `it's a \ name`,
@@ -134,7 +135,7 @@ func TestKilledServerKeepsCommits(t *testing.T) {
 	}
 }
 
-// Another process kills the server alone: its children end a moment later.
+// Another process kills only the server: its children end a moment later.
 func TestRestartAfterServerWasKilled(t *testing.T) {
 	s := start(t, Options{})
 	conn := connect(t, s.DSN(""))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A standby follows its primary, and goes on without it.
+// A standby follows its primary, and continues without it.
 func TestPromoteKeepsCommits(t *testing.T) {
 	primary := start(t, Options{})
 	conn := connect(t, primary.DSN(""))

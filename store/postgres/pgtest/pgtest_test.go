@@ -84,8 +84,7 @@ func TestSchemaGivesNewSchema(t *testing.T) {
 	}
 }
 
-// A server that is given is used as it is, and outlives the tests; one that was restarted meanwhile
-// is as good.
+// A given server is used unchanged, and outlives the tests; a restarted one is as good.
 func TestServerOfEnvironmentIsUsed(t *testing.T) {
 	server := Start(t, pglocal.Options{})
 	u, err := url.Parse(server.DSN(""))
