@@ -1,14 +1,14 @@
-// Package examples has hosts to start from, one idea each. CI runs every example and compares its
+// Package examples has starter programs, one feature each. CI runs every example and compares its
 // output.
 //
 // The calls of a host have their examples where they are documented, with the store in memory:
 // packages lifecycle, engine/flow, lifecycle/rehearsal, host/link and others. The examples here need
 // a database or another module:
 //
-//	Example_parkAndResume     one process parks a run, another one resumes it (SQLite)
-//	Example_engine            an engine of your own
+//	Example_parkAndResume     one process parks a run, another resumes it (SQLite)
+//	Example_engine            a custom engine
 //	Example_trace             a turn is a span, linked to the previous turn in another process
-//	Example_transaction       a run and the host's own rows in one transaction (PostgreSQL)
+//	Example_transaction       a run and the host's rows in one transaction (PostgreSQL)
 //	Example_twoNodes          two nodes share a database; either accepts the reply (PostgreSQL)
 //
 // host_test.go has their helpers. rehearsal_test.go shows how a host is tested on each store: days

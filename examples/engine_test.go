@@ -9,12 +9,12 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// counter is an engine of your own. It executes one turn at a time, up to a question or the end,
-// and decides nothing: the run's next state follows from the Outcome. What it must remember it
-// hands over as its session handle. The suite engine/enginetest proves an engine.
+// counter is a custom engine. It executes one turn at a time, up to a question or the end; the
+// run's next state follows from the Outcome. Its memory is returned as its session handle. The
+// suite engine/enginetest checks engines.
 type counter struct{}
 
-// Profile says that a session can be resumed by another process.
+// Profile says that another process can resume a session.
 func (counter) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: engine.Resumable, Reason: "the handle is all there is", Plain: true}, nil
 }
@@ -29,7 +29,7 @@ func (counter) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.
 	}
 	for _, answer := range t.Answers {
 		n := 0
-		_, _ = fmt.Sscan(answer.Text, &n) // what is no number counts as 0
+		_, _ = fmt.Sscan(answer.Text, &n) // a text without a number counts as 0
 		sum += n
 	}
 	if sum >= 10 {

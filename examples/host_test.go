@@ -15,7 +15,7 @@ import (
 // TestMain ends the PostgreSQL that a rehearsal has started.
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// What the examples share. A host does something with an error; here it ends the program.
+// Common functions of the examples. A host handles errors; here they end the program.
 func must(err error) {
 	if err != nil {
 		log.Panic(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// A run is parked by one process and goes on in another. Here these are two functions: all that
-// they share is the file.
+// One process parks a run and another continues it. Here these are two functions that share only
+// the file.
 func Example_parkAndResume() {
 	name, remove := file()
 	defer remove()
@@ -39,7 +39,7 @@ func monday(name string) {
 	fmt.Printf("monday: %s, asks %q\n", run.State, run.Pending.Prompt)
 }
 
-// thursday is another process, after a deploy, on the same file.
+// thursday is a different process, after a deploy, on the same file.
 func thursday(name string) {
 	ctx := context.Background()
 	st, err := sqlite.Open(ctx, name, sqlite.Options{})

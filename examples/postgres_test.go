@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// database is a host's database: the server that INTERLUDE_POSTGRES names, or a private one, which
-// ends with the process.
+// database is a host's database: the server of INTERLUDE_POSTGRES, or a private one, which ends
+// with the process.
 var database = sync.OnceValue(func() string {
 	if dsn := os.Getenv("INTERLUDE_POSTGRES"); dsn != "" {
 		return dsn
@@ -26,13 +26,13 @@ var database = sync.OnceValue(func() string {
 	return server.DSN("")
 })
 
-// An order and its run are there together, or neither is.
+// An order and its run are stored together, or neither is.
 func Example_transaction() {
 	ctx := context.Background()
-	pool, err := pgxpool.New(ctx, database()) // the host's own
+	pool, err := pgxpool.New(ctx, database()) // the host's pool
 	must(err)
 	defer pool.Close()
-	const schema = "examples_transaction" // a host leaves it out: "interlude"
+	const schema = "examples_transaction" // a host uses the default, "interlude"
 	defer func() { _, err := pool.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE"); must(err) }()
 	st, err := postgres.New(ctx, pool, postgres.Options{Schema: schema})
 	must(err)
@@ -62,8 +62,7 @@ func Example_transaction() {
 	// order-8 was never submitted: true
 }
 
-// Two nodes share a database. Which of them executes a turn, and which one is replied to, makes no
-// difference.
+// Two nodes share a database. Either can execute a turn, and either accepts the reply.
 func Example_twoNodes() {
 	ctx := context.Background()
 	const schema = "examples_nodes"
@@ -80,7 +79,7 @@ func Example_twoNodes() {
 	run, err := one.Submit(ctx, lifecycle.Spec{Prompt: "Release version 2."})
 	must(err)
 	untilAsked(ctx, two, run.ID)
-	leaveOne() // the node that was submitted to goes, the run does not
+	leaveOne() // this node leaves, but its run continues
 	_, err = two.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes"})
 	must(err)
 	run, err = two.Wait(ctx, run.ID)

@@ -20,7 +20,7 @@ import (
 var everyCrash = flag.Bool("every-crash", false, "crash at every commit on SQLite and PostgreSQL, too")
 var seed = flag.Uint64("seed", 1, "the first seed")
 
-// opener opens a host's store; stores make an empty one for a test, which each host of it opens.
+// opener opens a host's store; stores make an empty one for a test, which each of its hosts opens.
 type opener = func(ctx context.Context) (lifecycle.Store, error)
 
 var stores = map[string]func(t *testing.T) opener{
@@ -33,7 +33,7 @@ var stores = map[string]func(t *testing.T) opener{
 	},
 	"postgres": func(t *testing.T) opener {
 		dsn, schema := pgtest.Schema(t)
-		dsn = pgtest.With(dsn, "pool_max_conn_idle_time=9999h", "pool_max_conn_lifetime=9999h") // of the bubble's hours
+		dsn = pgtest.With(dsn, "pool_max_conn_idle_time=9999h", "pool_max_conn_lifetime=9999h") // the bubble's hours
 		return func(ctx context.Context) (lifecycle.Store, error) {
 			return postgres.Open(ctx, dsn, postgres.Options{Schema: schema, NoListen: true, ClockInterval: -1})
 		}
@@ -73,7 +73,7 @@ func payment(open opener, reply func(q lifecycle.Question) lifecycle.Reply) rehe
 	}
 }
 
-// M5: three days without an answer pass at once, on each store.
+// M5: three days without an answer pass immediately, on each store.
 func TestM5NobodyApprovesForThreeDays(t *testing.T) {
 	for name, newStore := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestM5NobodyApprovesForThreeDays(t *testing.T) {
 	}
 }
 
-// M5: somebody approves after the second reminder; a crash of the host at any commit changes
+// M5: a person approves after the second reminder; a crash of the host at any commit changes
 // nothing.
 func TestM5ApprovedAfterTwoDaysWhateverCrashes(t *testing.T) {
 	for name, newStore := range stores {

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// A turn is a span. Its link leads to the turn before, although another process executed that,
-// perhaps weeks ago: the name of that span is stored with the run. The exporter stands for yours.
+// A turn is a span. It links to the previous turn's span, even if another process executed that,
+// perhaps weeks ago: the traceparent is stored with the run. Replace the exporter with yours.
 func Example_trace() {
 	name, remove := file()
 	defer remove()
@@ -41,7 +41,7 @@ func Example_trace() {
 	// to the turn before: true
 }
 
-// inAProcess opens the file, serves, and reports to the exporter, as each process of a host would.
+// inAProcess opens the file, serves, and reports to the exporter, as each process of a host does.
 func inAProcess(name string, exporter trace.SpanExporter, work func(context.Context, *lifecycle.Lifecycle)) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -54,7 +54,7 @@ func inAProcess(name string, exporter trace.SpanExporter, work func(context.Cont
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper, Forgiving: true,
 		Observer: telemetry.Observer()})
 	must(err)
-	defer lc.Close() // the last notices are delivered
+	defer lc.Close() // the last notifications are delivered
 	defer serve(lc)()
 	work(ctx, lc)
 }

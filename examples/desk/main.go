@@ -2,9 +2,9 @@
 // webhooks, over SQLite.
 //
 //	export LINK_SECRET=$(openssl rand -base64 32) HOOK_SECRET=whsec_$(openssl rand -base64 32)
-//	go run ./examples/desk ADDRESS HOOK, such as 127.0.0.1:8080 https://example.com/hook
+//	go run ./examples/desk ADDRESS HOOK, for example 127.0.0.1:8080 https://example.com/hook
 //
-// The front serves its own machine alone, until web.Options.Identify says who makes a request.
+// The front end serves only its own machine, until web.Options.Identify identifies callers.
 package main
 
 import (
@@ -54,7 +54,7 @@ func main() {
 	must(0, parts.Wait())
 }
 
-// agent asks before it ships. It stands for yours.
+// agent asks before it ships. Replace it with yours.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
 		return engine.Ask(engine.ConfirmOf(t.Prompt)), nil
@@ -65,8 +65,8 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	return engine.Done("shipped"), nil
 }
 
-// letter writes to ada with a link for each question. Here it writes to the log; host/notify/mail
-// sends mails.
+// letter sends ada a link for each question. Here it writes to the log; host/notify/mail sends
+// mails.
 func letter(client *lifecycle.Client, links *link.Links) notify.SenderFunc {
 	return func(ctx context.Context, n notify.Notice) error {
 		q, err := notify.OpenQuestion(ctx, client, n)

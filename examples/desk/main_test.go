@@ -22,7 +22,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// asProgram has this test program be the example.
+// asProgram makes this test program run the example.
 const asProgram = "INTERLUDE_DESK"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ const (
 	hookSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 )
 
-// receiver accepts webhooks, and hands their events on.
+// receiver accepts webhooks, and forwards their events.
 func receiver(t *testing.T) (address string, events <-chan lifecycle.Event) {
 	t.Helper()
 	got := make(chan lifecycle.Event, 100)
@@ -61,7 +61,7 @@ func receiver(t *testing.T) (address string, events <-chan lifecycle.Event) {
 	return server.URL, got
 }
 
-// free is an address that nobody listens on.
+// free returns an unused address.
 func free(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -84,7 +84,7 @@ func start(t *testing.T, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(log)
 }
 
-// find reads the log until a line fits, and returns what it found.
+// find reads the log until a line matches, and returns the match.
 func find(t *testing.T, log *bufio.Scanner, pattern string) string {
 	t.Helper()
 	for log.Scan() {
@@ -96,8 +96,8 @@ func find(t *testing.T, log *bufio.Scanner, pattern string) string {
 	return ""
 }
 
-// L2, L3, L4: one small program serves the page, the API, links and webhooks, and ends in good
-// order.
+// L2, L3, L4: one small program serves the page, the API, links and webhooks, and shuts down
+// cleanly.
 func TestL2TheDeskServesAllFrontEnds(t *testing.T) {
 	hook, events := receiver(t)
 	address := free(t)

@@ -1,4 +1,4 @@
-// Hello is the README's program: an agent asks, a person answers later, and the run goes on.
+// Hello is the README's program: an agent asks, a person answers later, and the run continues.
 //
 //	go run ./examples/hello
 package main

@@ -1,6 +1,6 @@
-// People asks three people at once and goes on when two have answered. Run it with a file to serve
-// (people.db without one), and with the file and fay or bob to answer as one of them: meanwhile, or
-// after it was killed.
+// People asks three people at once and continues when two have answered. Run it with a file
+// (default: people.db) to serve, and with the file and fay or bob to answer as one of them, while
+// it serves or after it was killed.
 package main
 
 import (
@@ -21,8 +21,8 @@ var answers = map[string]lifecycle.Reply{
 	"bob": {ID: 2, Value: json.RawMessage(`{"seats": 3}`), Actor: lifecycle.Actor{ID: "bob"}},
 }
 
-// agent asks finance, whoever fills in a form, and lee: reminded after an hour, joined by the board
-// after a day.
+// agent asks finance, anyone (a form), and lee, who is reminded after an hour and joined by the
+// board after a day.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if a := t.Answers; len(a) > 0 {
 		return engine.Done(fmt.Sprint(a[0].Actor, ": ", a[0].Text, "; ", a[1].Actor, ": ", string(a[1].Value))), nil
@@ -48,13 +48,13 @@ func main() {
 	check(err)
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engine.Func(agent), Forgiving: true})
 	check(err)
-	if len(os.Args) == 3 { // another process than the one that serves
+	if len(os.Args) == 3 { // a different process than the serving one
 		_, err = lc.Reply(ctx, "trip", answers[os.Args[2]])
 		check(err)
 		return
 	}
 	go func() { check(lc.Serve(ctx)) }()
-	_, err = lc.Submit(ctx, lifecycle.Spec{ID: "trip", Prompt: "Book a trip."}) // again after a kill: the same run
+	_, err = lc.Submit(ctx, lifecycle.Spec{ID: "trip", Prompt: "Book a trip."}) // after a kill: the same run
 	check(err)
 	run, err := lc.Wait(ctx, "trip")
 	check(err)

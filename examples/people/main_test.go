@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// asProgram has this test program be the example.
+// asProgram makes this test program run the example.
 const asProgram = "INTERLUDE_PEOPLE"
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,8 @@ func program(t *testing.T, args ...string) (_ *exec.Cmd, out *bytes.Buffer) {
 	return cmd, out
 }
 
-// K1, K2, K3, K5: the program is killed with SIGKILL between the two replies that are enough. It
-// goes on once with both answers, and the third question is closed.
+// K1, K2, K3, K5: SIGKILL ends the program between the two required replies. It then continues once
+// with both answers, and the third question is closed.
 func TestKilledBetweenTheReplies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trip.db")
 	st, err := sqlite.Open(t.Context(), file, sqlite.Options{})
@@ -54,7 +54,7 @@ func TestKilledBetweenTheReplies(t *testing.T) {
 	first, _ := program(t, file)
 	require.NoError(t, first.Start())
 	asked := 0
-	for asked < 3 { // until the run is there and waits
+	for asked < 3 { // until the run exists and waits
 		for event, err := range watcher.Events(t.Context(), "trip", 0) {
 			if err != nil {
 				require.ErrorIs(t, err, lifecycle.ErrNotFound)
@@ -81,10 +81,10 @@ func TestKilledBetweenTheReplies(t *testing.T) {
 	require.Equal(t, "fay: yes; bob: {\"seats\": 3}\n", out.String())
 	run, err := watcher.Get(t.Context(), "trip")
 	require.NoError(t, err)
-	require.Equal(t, 2, run.Attempt, "one turn asked, and one went on")
+	require.Equal(t, 2, run.Attempt, "one turn asked, and one continued")
 }
 
-// K7: lee is reminded after an hour, and after a day the board may answer as well.
+// K7: lee is reminded after an hour, and after a day the board may also answer.
 func TestRemindedAndEscalated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Engine: engine.Func(agent), Forgiving: true})

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// agent is put off once, asks, and is done. It stands for yours.
+// agent retries once, asks, and is done. Replace it with yours.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if t.Attempt == 1 {
 		return engine.Outcome{}, engine.Later(0, "the model is overloaded")
@@ -25,8 +25,8 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	return outcome, nil
 }
 
-// work stands for your users: it submits a run at each pace, and then answers the oldest question,
-// if a second one is open.
+// work plays your users: at each pace it submits a run, and answers the oldest question if a second
+// one is open.
 func work(ctx context.Context, client *lifecycle.Client, pace time.Duration) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

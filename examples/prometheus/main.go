@@ -1,9 +1,9 @@
-// Prometheus serves what host/otel measures at /metrics, beside an agent that asks now and then and
-// a person who answers most of the time (agent.go), so that there is something to see:
+// Prometheus serves the metrics of host/otel at /metrics. To have some data, an agent regularly
+// asks and a person usually answers (agent.go).
 //
 //	go run ./examples/prometheus 127.0.0.1:9464
 //
-// Have a Prometheus scrape that address, and import dashboard.json into Grafana (Dashboards, New,
+// Let a Prometheus scrape that address, and import dashboard.json into Grafana (Dashboards, New,
 // Import); it asks for the Prometheus data source.
 package main
 
@@ -32,7 +32,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: prometheus ADDRESS, such as 127.0.0.1:9464")
+		log.Fatal("usage: prometheus ADDRESS, for example 127.0.0.1:9464")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", os.Args[1])

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named finds the names of metrics and labels in queries: all of ours begin alike.
+// named matches the names of metrics and labels in queries by their common prefixes.
 var named = regexp.MustCompile(`\b(interlude|gen_ai)_[a-z_]+`)
 
-// queries are those of the dashboard's panels.
+// queries returns the queries of the dashboard's panels.
 func queries(t *testing.T) (all []string) {
 	t.Helper()
 	var dashboard struct {
@@ -52,7 +52,7 @@ func scrape(t *testing.T, address string) map[string]bool {
 	names := make(map[string]bool)
 	for line := range strings.Lines(string(body)) {
 		if strings.HasPrefix(line, "#") {
-			continue // what describes a metric is no series of it
+			continue // a metric's description is not a series
 		}
 		for _, name := range named.FindAllString(line, -1) {
 			names[name] = true
@@ -61,7 +61,7 @@ func scrape(t *testing.T, address string) map[string]bool {
 	return names
 }
 
-// L5: every metric and label that the dashboard asks for is served.
+// L5: every metric and label in the dashboard is served.
 func TestL5TheDashboardShowsWhatIsServed(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

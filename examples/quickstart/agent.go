@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// questions are what the agent asks, one a turn, with what it decides where nobody answers.
+// questions are the agent's questions, one per turn, with its own decision for a timeout.
 var questions = []struct {
 	title, own string
 	engine.Question
@@ -22,12 +22,11 @@ var questions = []struct {
 	{"Wish", "lanterns", engine.Question{Kind: engine.OpenText, Prompt: "What must not be missing?"}},
 }
 
-// planner is the agent: Go code that does one turn each time it is called, here or on another day
-// in another process. It could as well be a command line, or a graph around a model: see
-// docs/engines.
+// planner is the agent: Go code that executes one turn per call, today or on another day in another
+// process. It could also be a command line, or a graph around a model: see docs/engines.
 //
-// It takes the answer, and ends with the next question or with the plan. What it remembers is in
-// its session handle, which is stored in one commit with the question.
+// It takes the answer, and returns the next question or the plan. Its memory is its session handle,
+// which is stored in the same commit as the question.
 func planner(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	var answers []string
 	if t.Session != nil {
@@ -36,7 +35,7 @@ func planner(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome,
 		}
 	}
 	for _, a := range t.Answers {
-		if a.Auto != nil { // nobody has answered
+		if a.Auto != nil { // the deadline has passed
 			a.Text = questions[len(answers)].own
 		}
 		answers = append(answers, a.Text)

@@ -1,14 +1,14 @@
-// Quickstart plans a garden party. An agent works in turns and asks you; whatever happens in
-// between (Ctrl-C, kill -9, three weeks), the same command goes on where it was. It is a whole host
-// to copy from: a store, an engine, and somebody who follows the events and replies.
+// Quickstart plans a garden party. An agent works in turns and asks you; after an interruption
+// (Ctrl-C, kill -9, three weeks), the same command continues the run. Copy it as a complete host: a
+// store, an engine, and a person who follows the events and replies.
 //
-//	quickstart                                   answer; leave with Ctrl-C, whenever you like
-//	quickstart -decide 2s </dev/null             nobody answers in time: the agent decides
-//	quickstart -kill-after user.input.required   kill -9 itself right after such an event
-//	quickstart -events                           the events as they are stored, a JSON line each
+//	quickstart                                   answer; leave with Ctrl-C at any time
+//	quickstart -decide 2s </dev/null             without an answer in time, the agent decides
+//	quickstart -kill-after user.input.required   kill -9 itself after this type of event
+//	quickstart -events                           the events as stored, one JSON line each
 //
-// Answers are read from the terminal, or as lines from standard input. The exit status is 0 when
-// the run succeeded or is parked, 1 when it failed, 2 for a wrong command line, 130 after Ctrl-C.
+// Answers are read from the terminal, or as lines of standard input. The exit status is 0 if the
+// run succeeded or is parked, 1 if it failed, 2 for an invalid command line, 130 after Ctrl-C.
 package main
 
 import (
@@ -35,12 +35,12 @@ import (
 
 var (
 	file   = flag.String("db", "garden-party.db", "SQLite `file` of the run, removed at its end")
-	decide = flag.Duration("decide", 0, "have the agent decide after so long without an answer; whole seconds")
-	events = flag.Bool("events", false, "print the events as they are stored, and the rest to standard error")
-	strike = flag.String("kill-after", "", "kill -9 itself right after an `event` of that type")
+	decide = flag.Duration("decide", 0, "let the agent decide after this time without an answer; whole seconds")
+	events = flag.Bool("events", false, "print the events as stored, and the rest to standard error")
+	strike = flag.String("kill-after", "", "kill -9 itself immediately after this type of `event`")
 )
 
-// eventTypes are those that -kill-after knows.
+// eventTypes are the values of -kill-after.
 var eventTypes = []string{
 	lifecycle.TypeStarted, lifecycle.TypeStateChanged, lifecycle.TypeReplyAccepted, lifecycle.TypeAutoDecided,
 	lifecycle.TypeInputRequired, lifecycle.TypeMessageFinal, lifecycle.TypeMessageIntermediate, lifecycle.TypeWarning,
@@ -50,7 +50,7 @@ func main() {
 	flag.Parse()
 	switch {
 	case flag.NArg() > 0:
-		misusedf("there is no argument %q, only flags; see -help", flag.Arg(0))
+		misusedf("unexpected argument %q, want only flags; see -help", flag.Arg(0))
 	case *decide < 0 || *decide%time.Second != 0:
 		misusedf("-decide is %s, want whole seconds", *decide)
 	case *strike != "" && !slices.Contains(eventTypes, *strike):
@@ -73,7 +73,7 @@ func misusedf(format string, args ...any) {
 	os.Exit(2)
 }
 
-// host serves the run of the file until it ends, or the person leaves it.
+// host serves the run of the file until it ends, or the person leaves.
 func host(ctx context.Context) error {
 	st, err := sqlite.Open(ctx, *file, sqlite.Options{})
 	if err != nil {
@@ -82,8 +82,8 @@ func host(ctx context.Context) error {
 	defer st.Close()
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: st, Engine: engine.Func(planner), Logger: slog.New(slog.DiscardHandler),
-		Forgiving: true, // ordinary days fail no run
-		Grace:     -1,   // Ctrl-C does not wait for the turn: it is repeated
+		Forgiving: true, // rate limits, deploys and missing sessions do not fail runs
+		Grace:     -1,   // Ctrl-C does not wait for the turn, which is then repeated
 	})
 	if err != nil {
 		return err
@@ -91,9 +91,9 @@ func host(ctx context.Context) error {
 	defer lc.Close()
 	spec := lifecycle.Spec{ID: "garden-party", Prompt: "Plan a garden party.", Repeatable: true}
 	spec.AutoDecide, spec.SessionTimeout = *decide > 0, *decide
-	run, err := lc.Submit(ctx, spec) // the run of that id, where the file has it already
+	run, err := lc.Submit(ctx, spec) // returns the run with this id if the file has one
 	if errors.Is(err, lifecycle.ErrSpecConflict) {
-		run, err = lc.Get(ctx, spec.ID) // it was begun with another -decide, and goes on as it began
+		run, err = lc.Get(ctx, spec.ID) // it began with a different -decide, and keeps it
 	}
 	if err != nil {
 		return err
@@ -117,13 +117,13 @@ func host(ctx context.Context) error {
 	return err
 }
 
-// chat shows what happens and puts the questions to a person.
+// chat shows events and asks a person the questions.
 type chat struct {
 	lc     *lifecycle.Lifecycle
-	run    lifecycle.Run // as it was found
+	run    lifecycle.Run // at the program's start
 	out    *os.File
 	open   chan *lifecycle.Question // the open question, once
-	typed  bool                     // on a terminal, which shows what is typed
+	typed  bool                     // on a terminal, which shows typed text
 	colour bool
 }
 
@@ -148,9 +148,9 @@ func terminal(f *os.File) bool {
 // follow shows the events until the run has ended or the context ends.
 func (c *chat) follow(ctx context.Context) error {
 	if c.run.Attempt == 0 {
-		c.say(bold, "A garden party is to be planned. Leave with Ctrl-C whenever you like.")
+		c.say(bold, "The agent plans a garden party. Leave with Ctrl-C at any time.")
 	} else {
-		c.say(bold, "The garden party goes on.")
+		c.say(bold, "Continuing the garden party.")
 	}
 	if c.run.Pending != nil {
 		c.ask(c.run)
@@ -169,7 +169,7 @@ func (c *chat) follow(ctx context.Context) error {
 	return nil
 }
 
-// show says what an event is about. What this person has seen before is not said again.
+// show describes an event, unless this person has seen it before.
 func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
 	if *events {
 		body, err := json.Marshal(ev)
@@ -192,24 +192,24 @@ func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
 	case ev.Type == lifecycle.TypeReplyAccepted:
 		c.say(green, "✓ Your answer is stored.")
 	case ev.Type == lifecycle.TypeAutoDecided:
-		c.say(amber, "\n! Nobody has answered in time: the agent decides.")
+		c.say(amber, "\n! There was no answer in time: the agent decides.")
 	case ev.Type == lifecycle.TypeInputRequired:
 		run, err := c.lc.Get(ctx, c.run.ID)
-		if err != nil || run.Pending == nil { // somebody else was faster
+		if err != nil || run.Pending == nil { // already answered elsewhere
 			return err
 		}
 		c.ask(run)
 	}
 	if ev.Type == *strike {
-		c.say(red, "\n\n✗ kill -9, right after "+*strike)
-		c.say("", "  Go on with the same command, without -kill-after.")
+		c.say(red, "\n\n✗ kill -9, immediately after "+*strike)
+		c.say("", "  Continue with the same command, without -kill-after.")
 		self, err := os.FindProcess(os.Getpid())
 		return errors.Join(err, self.Kill())
 	}
 	return nil
 }
 
-// ask puts the open question as a person would like to be asked it.
+// ask shows the open question with its options and a hint.
 func (c *chat) ask(run lifecycle.Run) {
 	q := run.Pending
 	c.say(bold, "\n  "+q.Prompt)
@@ -227,16 +227,16 @@ func (c *chat) ask(run lifecycle.Run) {
 		select {
 		case c.open <- q:
 			sent = true
-		case <-c.open: // nobody has answered that one
+		case <-c.open: // replaces an unanswered question
 		}
 	}
 }
 
-// answer replies with the lines of standard input. When there are no more, a run that would wait
-// for one is left.
+// answer replies with the lines of standard input. At the end of the input, it leaves a run that
+// would wait for a reply.
 func (c *chat) answer(ctx context.Context, leave func()) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		shown := c.typed && len(c.open) > 0 // behind the prompt; what is typed earlier is not
+		shown := c.typed && len(c.open) > 0 // after the prompt; earlier typing is not shown
 		q := <-c.open
 		text := strings.TrimSpace(lines.Text())
 		if !shown {
@@ -246,15 +246,15 @@ func (c *chat) answer(ctx context.Context, leave func()) {
 		switch {
 		case err == nil && n > 0 && n <= len(q.Options):
 			text = q.Options[n-1].Value
-		case err == nil && c.typed && q.Kind != lifecycle.OpenText: // a slip, although a reply may be any text
-			c.askAgain(q, strconv.Itoa(n)+" is no answer here.")
+		case err == nil && c.typed && q.Kind != lifecycle.OpenText: // a typing error, although a reply may be any text
+			c.askAgain(q, strconv.Itoa(n)+" is not one of the options.")
 			continue
 		}
 		_, err = c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: q.ID, Text: text,
 			Actor: lifecycle.Actor{ID: "quickstart"}})
 		switch {
 		case errors.Is(err, lifecycle.ErrInvalidReply):
-			c.askAgain(q, "That is no answer.")
+			c.askAgain(q, "The answer is empty or too long.")
 		case err != nil && ctx.Err() == nil:
 			c.say(amber, "  "+err.Error())
 		}
@@ -265,16 +265,16 @@ func (c *chat) answer(ctx context.Context, leave func()) {
 	}
 }
 
-// askAgain puts a question once more, unless another one is open by now.
+// askAgain repeats a question unless a different one is open now.
 func (c *chat) askAgain(q *lifecycle.Question, why string) {
-	fmt.Fprint(c.out, "  "+why+" Once more, please:\n  > ")
+	fmt.Fprint(c.out, "  "+why+" Please answer again:\n  > ")
 	select {
 	case c.open <- q:
 	default:
 	}
 }
 
-// ending says how the run stands, and reports whether it has ended.
+// ending prints the state of the run, and reports whether it has ended.
 func (c *chat) ending(ctx context.Context) (ended bool, _ error) {
 	run, err := c.lc.Get(ctx, c.run.ID)
 	switch {
@@ -287,15 +287,15 @@ func (c *chat) ending(ctx context.Context) (ended bool, _ error) {
 		c.say("", "  "+strings.ReplaceAll(run.FinalText, "\n", "\n  "))
 		return true, nil
 	case run.State == lifecycle.StateWaitingUser:
-		c.say(green, "\n\n‖ Parked. The question waits, for weeks if need be; nothing runs meanwhile.")
+		c.say(green, "\n\n‖ Parked. The question stays open, for weeks if needed; no process runs.")
 	default:
 		c.say(green, "\n‖ Interrupted. The turn will be repeated.")
 	}
-	c.say("", "  Go on with the same command: the run is in "+*file+".")
+	c.say("", "  Continue with the same command: the run is in "+*file+".")
 	return false, nil
 }
 
-// say shows a text, in colour where that can be seen. What a terminal would obey is made visible.
+// say prints a text, in colour on a terminal. Characters that control a terminal are replaced.
 func (c *chat) say(colour, text string) {
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

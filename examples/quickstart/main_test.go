@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram has this test program be the quickstart.
+// asProgram makes this test program run the quickstart.
 const asProgram = "INTERLUDE_QUICKSTART"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play runs the quickstart in the folder, with lines to read.
+// play runs the quickstart in the folder, with lines of standard input.
 func play(t *testing.T, folder, lines string, args ...string) (status int, out, side string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -49,48 +49,48 @@ func left(t *testing.T, folder string) []string {
 
 const all = "2\nyes\nlemonade\n"
 
-// A2, A4: the main job. Nothing is left of a run that has ended.
+// A2, A4: a run that is answered to its end leaves no file.
 func TestAnsweredRunSucceedsAndLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
 	status, out, side := play(t, folder, all)
 	require.Equal(t, 0, status, out+side)
 	require.Contains(t, out, "✓ The party is planned, in 4 turns.\n  Place  roof\n  Music  yes\n  Wish   lemonade\n")
-	require.NotContains(t, out, "\x1b", "no colours where nobody sees them")
+	require.NotContains(t, out, "\x1b", "no colours outside a terminal")
 	require.Empty(t, left(t, folder))
 }
 
-// E1: parked at a question, gone on with by the same command, an answer at a time.
+// E1: a parked run is continued by the same command, one answer at a time.
 func TestParkedAndResumed(t *testing.T) {
 	folder := t.TempDir()
 	for _, answer := range []string{"", "2\n", "\n yes \n"} {
 		status, out, side := play(t, folder, answer)
 		require.Equal(t, 0, status, out+side)
 		require.Contains(t, out, "‖ Parked.")
-		require.Contains(t, out, "Go on with the same command: the run is in garden-party.db.")
+		require.Contains(t, out, "Continue with the same command: the run is in garden-party.db.")
 	}
 	status, out, side := play(t, folder, "what a \x1b[31mday\u202e\n", "-decide", "1s")
 	require.Equal(t, 0, status, out+side)
-	require.Contains(t, out, "The garden party goes on.")
-	require.Contains(t, out, "  Wish   what a ?[31mday?\n", "what is typed does nothing to the terminal")
+	require.Contains(t, out, "Continuing the garden party.")
+	require.Contains(t, out, "  Wish   what a ?[31mday?\n", "typed text does not control the terminal")
 	require.Empty(t, left(t, folder))
 }
 
-// C6, D2: nobody answers in time.
+// C6, D2: there is no answer in time.
 func TestAgentDecidesWhenNobodyAnswersInTime(t *testing.T) {
 	status, out, side := play(t, t.TempDir(), "", "-decide", "1s")
 	require.Equal(t, 0, status, out+side)
-	require.Equal(t, 3, strings.Count(out, "! Nobody has answered in time: the agent decides."), out)
+	require.Equal(t, 3, strings.Count(out, "! There was no answer in time: the agent decides."), out)
 	require.Contains(t, out, "  Wish   lanterns\n")
 }
 
-// E1, E4: killed by itself right after an event; the same command goes on.
+// E1, E4: the program kills itself immediately after an event; the same command continues.
 func TestKilledRunGoesOnWithTheSameCommand(t *testing.T) {
 	for _, event := range []string{"conversation.started", "user.input.required", "interaction.reply.accepted"} {
 		t.Run(event, func(t *testing.T) {
 			folder := t.TempDir()
 			status, out, _ := play(t, folder, "2\n", "-kill-after", event)
 			require.Equal(t, -1, status, out)
-			require.Contains(t, out, "✗ kill -9, right after "+event)
+			require.Contains(t, out, "✗ kill -9, immediately after "+event)
 			status, out, side := play(t, folder, all)
 			require.Equal(t, 0, status, out+side)
 			require.Contains(t, out, "✓ The party is planned")
@@ -98,7 +98,7 @@ func TestKilledRunGoesOnWithTheSameCommand(t *testing.T) {
 	}
 }
 
-// F1: the events, and nothing else, on standard output.
+// F1: standard output has the events and nothing else.
 func TestEventsFlagPrintsOnlyEventsOnStandardOutput(t *testing.T) {
 	status, out, side := play(t, t.TempDir(), all, "-events")
 	require.Equal(t, 0, status, side)
@@ -112,7 +112,7 @@ func TestEventsFlagPrintsOnlyEventsOnStandardOutput(t *testing.T) {
 
 func TestWrongCommandLines(t *testing.T) {
 	for want, args := range map[string][]string{
-		"there is no argument":       {"now"},
+		"unexpected argument":        {"now"},
 		"provided but not defined":   {"-dance"},
 		"invalid value \"soon\"":     {"-decide", "soon"},
 		"want whole seconds":         {"-decide", "10ms"},

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// session is the quickstart on a terminal of its own, as a person has it.
+// session is the quickstart on a pseudo terminal.
 type session struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -26,7 +26,7 @@ type session struct {
 	gone chan struct{}
 
 	mu     sync.Mutex
-	screen bytes.Buffer // guarded by mu; all that was shown
+	screen bytes.Buffer // guarded by mu; everything shown
 }
 
 // start runs the quickstart on a pseudo terminal, in the folder.
@@ -101,26 +101,26 @@ func (s *session) ends() int {
 
 const ctrlC = "\x03"
 
-// E1: Ctrl-C at a question leaves the run parked and says how to go on; nothing is left among the
-// temporary files. No line is longer than a terminal is wide.
+// E1: Ctrl-C at a question leaves the run parked and prints the command that continues it; no
+// temporary file remains. No line is wider than a terminal.
 func TestCtrlCSaysHowToGoOn(t *testing.T) {
 	folder := t.TempDir()
 	first := start(t, folder)
 	first.sees("Where shall the party be?")
 	first.types("5\n")
-	first.sees("5 is no answer here.")
+	first.sees("5 is not one of the options.")
 	first.types("2\n")
 	first.sees("Shall there be live music?")
 	first.types(ctrlC)
 	require.Equal(t, 130, first.ends(), first.shown())
-	require.Contains(t, first.shown(), "Go on with the same command: the run is in garden-party.db.")
+	require.Contains(t, first.shown(), "Continue with the same command: the run is in garden-party.db.")
 	require.NotContains(t, first.shown(), "context canceled")
 	require.Contains(t, first.shown(), "\x1b[32m", "colours on a terminal")
 
 	second := start(t, folder, "NO_COLOR=1")
 	second.sees("Shall there be live music?")
 	second.types("1\n")
-	second.sees("1 is no answer here.")
+	second.sees("1 is not one of the options.")
 	second.types("yes\n")
 	second.sees("What must not be missing?")
 	second.types("lemonade\n")

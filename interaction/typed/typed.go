@@ -1,5 +1,5 @@
-// Package typed makes a question of a Go type: the schema of its reply's value is that of the type,
-// so that engine.As decodes the values that are accepted.
+// Package typed builds a form from a Go type: the question has the type's schema, and engine.As
+// decodes the accepted values.
 //
 //	type Order struct {
 //		Colour string `json:"colour" jsonschema:"red or blue"`
@@ -10,8 +10,8 @@
 //	…
 //	order, err := engine.As[Order](t.Answers[0])
 //
-// It is a module of its own for the sake of its dependency, which finds the schema of a type. All
-// else about forms is in package interaction.
+// It is a separate module because of its dependency, which derives the schema of a type. Forms in
+// general are in package interaction.
 package typed
 
 import (
@@ -26,13 +26,12 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Question returns a question whose reply has a value that is a T. Members without omitempty and
-// omitzero are required, further members are not allowed, and the tag jsonschema of a field
-// describes it for people. A json.RawMessage takes any JSON, a []byte a text in base64, and a type
-// that is decoded from a text (encoding.TextUnmarshaler) a text. A schema cannot say everything: an
-// integer that the type of its field does not hold, or that is written as 3.0, is accepted, and
-// engine.As returns an error. The error says that T has no schema: it is or has a function or a
-// channel, or it contains itself.
+// Question returns a question whose reply has a value of type T. Members without omitempty and
+// omitzero are required, additional members are not allowed, and a field's tag jsonschema describes
+// it for people. A json.RawMessage accepts any JSON, a []byte a base64 text, and a type with
+// encoding.TextUnmarshaler a text. A schema cannot express everything: an integer outside the range
+// of its field, or written as 3.0, is accepted, and then engine.As returns an error. The error of
+// Question says that T has no schema: T contains a function or a channel, or is recursive.
 func Question[T any](prompt string) (interaction.Question, error) {
 	special := make(map[reflect.Type]*jsonschema.Schema)
 	addSpecial(special, reflect.TypeFor[T](), make(map[reflect.Type]bool))
@@ -48,12 +47,12 @@ func Question[T any](prompt string) (interaction.Question, error) {
 	return interaction.Question{Kind: interaction.FillFields, Prompt: prompt, Schema: body}, nil
 }
 
-// anyJSON marks the schema of a json.RawMessage until openAny removes it. A pointer to one would
-// otherwise take null only: For adds null to the list of types, which is empty.
+// anyJSON marks the schema of a json.RawMessage until openAny removes it. Without it a pointer
+// would only accept null: For adds null to the list of types, which is empty.
 const anyJSON = "any JSON"
 
-// addSpecial adds the schemas of the types below t that encoding/json decodes in another way than
-// their kind suggests, which is all that For looks at.
+// addSpecial adds the schemas of types below t that encoding/json does not decode by their kind,
+// which is all that For considers.
 func addSpecial(special map[reflect.Type]*jsonschema.Schema, t reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
@@ -89,10 +88,10 @@ func addSpecial(special map[reflect.Type]*jsonschema.Schema, t reflect.Type, see
 	}
 }
 
-// base64 is how encoding/json writes bytes.
+// base64 matches the bytes that encoding/json writes.
 const base64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
-// openAny lets the schemas of json.RawMessage accept everything.
+// openAny makes the schemas of json.RawMessage accept everything.
 func openAny(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -19,7 +19,7 @@ type order struct {
 	Notes  []string   `json:"notes,omitempty"`
 }
 
-// K3: whatever value of a question of a type is accepted, it decodes to that type.
+// K3: every accepted value of a typed question decodes to its type.
 func TestValueOfATypedQuestionDecodes(t *testing.T) {
 	q, err := typed.Question[order]("What?")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestTypesWithoutASchema(t *testing.T) {
 	require.Error(t, err)
 }
 
-// decoded has the types that encoding/json decodes in another way than their kind suggests.
+// decoded has the types that encoding/json does not decode by their kind.
 type decoded struct {
 	Any     json.RawMessage            `json:"any"`
 	Perhaps *json.RawMessage           `json:"perhaps,omitempty"`
