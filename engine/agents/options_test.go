@@ -140,7 +140,7 @@ func TestNewSaysWhatIsWrongInItsOptions(t *testing.T) {
 		"must not be negative": {Grace: -1},
 		"in neither Env nor":   {Secrets: []string{"OOPS"}},
 		"less than 6 bytes":    {Set: map[string]string{"CODEX_API_KEY": "short"}},
-		"is no variable that":  {Set: map[string]string{"A=B": "c"}},
+		"is not a variable that":  {Set: map[string]string{"A=B": "c"}},
 	} {
 		_, err := agents.Codex(o)
 		require.ErrorContains(t, err, want)

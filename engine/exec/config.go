@@ -14,12 +14,12 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// Format is how an agent writes its output.
+// Format is the format of an agent's output.
 type Format string
 
 // The formats.
 const (
-	// JSONLines: a JSON object a line, read by Config.Rules. The default.
+	// JSONLines: one JSON object per line, read by Config.Rules. The default.
 	JSONLines Format = "json_lines"
 	// Text: plain text; all of it is the final text.
 	Text Format = "text"
@@ -27,101 +27,99 @@ const (
 
 // Config says how to run an agent. Command and Args are required, and Rules for JSONLines.
 //
-// Arguments, Stdin and Set may hold placeholders: {prompt} the run's full prompt, {input} what the
-// agent is to be told now (the prompt in the first turn, the answer later), {session} the session
-// id, {workdir}, {artifacts}, {transcripts}, {home} the folders, {run}, {attempt}, {mode}, and
+// Arguments, Stdin and Set may contain placeholders: {prompt} the run's full prompt, {input} the
+// text to send now (the prompt in the first turn, the answer later), {session} the session id,
+// {workdir}, {artifacts}, {transcripts}, {home} the folders, {run}, {attempt}, {mode}, and
 // {interaction} the number of the interaction that {input} answers, 0 in the first turn. A
-// placeholder is replaced once and never splits an argument; an argument that is {auto} stands for
-// AutoArgs. A value that begins with a dash gets a space before it where it would begin an
-// argument, so that no agent takes a text for a flag; after an argument "--" it stays as it is.
-// Texts that may be long, beyond 128 KiB on Linux, belong on Stdin.
+// placeholder is replaced once and never splits an argument; the argument {auto} is replaced by
+// AutoArgs. A value that begins with a dash gets a leading space if it would begin an argument, so
+// that agents do not parse it as a flag; after an argument "--" it is not changed. Use Stdin for
+// texts that may be long (beyond 128 KiB on Linux).
 type Config struct {
-	// Name is the engine's name in session handles; the command's base name when empty. Version is
-	// kept in them for people; the one that VersionArgs find when empty.
+	// Name is the engine's name in session handles; empty: the command's base name. Version is
+	// stored in them for people; empty: the version found with VersionArgs.
 	Name    string
 	Version string
-	// VersionArgs have the program print its version, --version say; it is asked once for each
-	// program that is installed, and one that cannot answer is no engine. Empty: not asked. Tried
-	// are the oldest and the newest version that the configuration was tried with: a run that
-	// begins with another says so in a diagnostic, and goes on.
+	// VersionArgs make the program print its version, for example --version. They are executed once
+	// for each installed program; a program that fails them makes the engine unavailable. Empty:
+	// not executed. Tried are the oldest and the newest version that this configuration was tested
+	// with: a run that begins with another version gets a diagnostic, and continues.
 	VersionArgs []string
 	Tried       [2]string
-	// Command is the program: a name to be found in PATH, or a path, from the host's working folder
-	// when it is relative.
+	// Command is the program: a name on PATH, or a path, relative to the host's working folder.
 	Command string
-	// Args start a session, ResumeArgs go on with one. Without ResumeArgs no turn can ask, since
-	// none could be resumed. A resident agent has no ResumeArgs.
+	// Args start a session, ResumeArgs resume one. Without ResumeArgs no turn can ask, because it
+	// could not be resumed. A resident agent has no ResumeArgs.
 	Args       []string
 	ResumeArgs []string
-	// AutoArgs are the agent's full-auto flags; they stand in place of {auto}, in auto mode only
+	// AutoArgs are the agent's full-auto flags. They replace {auto}, only in auto mode.
 	AutoArgs []string
 
 	// Resident keeps one process for all turns of a run (sticky_process).
 	Resident bool
-	// Stdin is written to standard input at the beginning of a turn. Empty: the agent gets an empty
-	// input. For a resident agent it is one line, written at each turn. With StdinJSON, which a
-	// resident agent needs, values are put in as JSON: {attempt} and {interaction} as numbers, all
-	// others as strings.
+	// Stdin is written to standard input at the beginning of a turn. Empty: the input is empty. For
+	// a resident agent it is one line, written at each turn. With StdinJSON, which a resident agent
+	// needs, values are encoded as JSON: {attempt} and {interaction} as numbers, the others as
+	// strings.
 	Stdin     string
 	StdinJSON bool
 
-	// Env names the variables of the host that the agent may see. Set gives it others. It sees
-	// nothing else, except TMPDIR: unless Set names it, a folder of the process's own, in general in
-	// HomeDir, that is removed with the process.
+	// Env names the host's variables that the agent may see. Set adds others. The agent sees no
+	// other variables except TMPDIR, which, unless Set names it, is a folder for this process,
+	// usually in HomeDir, and removed with the process.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env or Set whose values are taken out of all that the agent
-	// writes: redact.Mask stands for them in the transcripts, in messages, in the final text and
-	// structured output, and in warnings and errors. The values are those that the agent is started
-	// with; one that is too short (redact.MinValue) fails the turn. Package redact says in which
-	// encodings they are found. What the agent writes into files, and pieces of a secret on lines
-	// of their own in the transcript, stay.
+	// Secrets names variables of Env or Set whose values are redacted from the agent's output:
+	// redact.Mask replaces them in transcripts, messages, the final text, structured output,
+	// warnings and errors. A value that is too short (redact.MinValue) fails the turn. Package
+	// redact lists the encodings that are recognized. Files that the agent writes, and a secret
+	// split over several lines of the transcript, are not redacted.
 	Secrets []string
-	// Prepare is called before a process is started for a turn, to put settings into the run's
-	// HomeDir, say. It may be called again for the same turn by a later host, and for several runs
-	// at once. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
+	// Prepare is called before a process is started for a turn, for example to write settings into
+	// the run's HomeDir. It may be called again for the same turn by a later host, and concurrently
+	// for several runs. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an
+	// engine.Failure.
 	Prepare func(ctx context.Context, t engine.Turn) error
 
-	// Sandbox may change how the agent of a turn is started, just before: run it in bwrap, as a
-	// Unix user of the run's own (SysProcAttr.Credential), or with process.Contain. Without it all
-	// agents have the rights of the host's user, and can read each other's homes; see
-	// process.Command. The folder that TMPDIR in cmd.Env names must exist in the sandbox. Sandbox is
-	// not called for VersionArgs and the like, which see no run. Its error is ENGINE_UNAVAILABLE.
+	// Sandbox may change how a turn's agent is started: in bwrap, as a separate Unix user per run
+	// (SysProcAttr.Credential), or with process.Contain. Without it all agents have the rights of
+	// the host's user, and can read each other's homes; see process.Command. The folder of TMPDIR
+	// in cmd.Env must exist in the sandbox. Sandbox is not called for VersionArgs and other
+	// queries, which see no run. Its error is ENGINE_UNAVAILABLE.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	Format Format
-	// Rules say what a line means; all that match a line apply, in order.
+	// Rules interpret a line; all matching rules apply, in order.
 	Rules []Rule
-	// A resumed turn that failed tells by either of these that its session is gone
-	// (SESSION_RESUME_FAILED), besides a rule with the action ResumeFailed: ResumeFailed matches in
-	// its error output or in the text of its Failure; ResumeFailedStatus are exit statuses, from 1
-	// to 255.
+	// A resumed turn that failed reports that its session is lost (SESSION_RESUME_FAILED) by a rule
+	// with the action ResumeFailed, or by one of these: ResumeFailed matches its error output or
+	// the text of its Failure; ResumeFailedStatus are exit statuses, from 1 to 255.
 	ResumeFailed       *regexp.Regexp
 	ResumeFailedStatus []int
-	// KeepsSession says that a resumed session keeps its id: an agent that names another one has
-	// begun anew, which ends the turn as such a failure. Otherwise the new id is the one to resume
-	// next.
+	// KeepsSession says that a resumed session keeps its id: an agent that reports another id has
+	// started over, and its turn ends with SESSION_RESUME_FAILED. Otherwise the new id is the next
+	// one to resume.
 	KeepsSession bool
 
-	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must
-	// outlive the process and be this machine's own; a folder of the user's in the system's
-	// temporary folder when empty, which is refused when others can write to it.
+	// StateDir stores a record for each process, by which Reap finds the processes of a dead host.
+	// It must be on this machine and outlive the processes. Empty: the user's folder in the
+	// system's temporary folder, which is refused if others can write to it.
 	StateDir string
 
-	Grace     time.Duration // between TERM and KILL; 5 s when zero
-	TurnLimit time.Duration // a turn's wall-clock time; none when zero
-	IdleLimit time.Duration // without a line of output; none when zero
-	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the
-	// transcript of a turn, in bytes; 1 MiB, 4 MiB and 64 MiB when zero. What is longer is cut.
-	// MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
-	// agent that writes more is ended and has failed.
+	Grace     time.Duration // between TERM and KILL; 0: 5 s
+	TurnLimit time.Duration // a turn's wall-clock time; 0: unlimited
+	IdleLimit time.Duration // without a line of output; 0: unlimited
+	// MaxLine, MaxOutput and MaxTranscript limit a line, a text or structured output, and the
+	// transcript of a turn, in bytes; 0: 1 MiB, 4 MiB and 64 MiB. Longer ones are cut. MaxStream
+	// limits the standard output of a turn; 0: 256 MiB. An agent that exceeds it is terminated and
+	// its turn fails.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
-	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An
-	// agent that exceeds it is ended and has failed. Linux only; see process.Command.
+	// MaxMemory limits the memory of all processes of a turn together, in bytes; 0: unlimited. An
+	// agent that exceeds it is terminated and its turn fails. Linux only; see process.Command.
 	MaxMemory int64
 }
 
-// checked fills in defaults and says what is wrong.
+// checked fills in defaults and validates.
 func (c Config) checked() (Config, error) {
 	switch {
 	case !process.Supported:
@@ -130,7 +128,7 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("exec: Config.MaxMemory: %w", process.ErrNoMemoryLimit)
 	}
 	if c.Command == "" || len(c.Args) == 0 && c.Stdin == "" {
-		return c, errors.New("exec: Config needs Command, and Args or Stdin to hand the agent its input")
+		return c, errors.New("exec: Config needs Command, and Args or Stdin to pass the input to the agent")
 	}
 	c.Name = cmp.Or(c.Name, filepath.Base(c.Command))
 	c.Format = cmp.Or(c.Format, JSONLines)
@@ -138,8 +136,8 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("exec: Config.Format is %q, want %q or %q", c.Format, JSONLines, Text)
 	}
 	if c.Resident && (len(c.ResumeArgs) > 0 || c.Stdin == "" || c.Format != JSONLines) {
-		return c, errors.New("exec: a resident agent has no ResumeArgs, is answered by Stdin, and writes JSON lines " +
-			"with a TurnEnd rule")
+		return c, errors.New("exec: a resident agent must have no ResumeArgs, a Stdin for its answers, and JSON " +
+			"lines with a TurnEnd rule")
 	}
 	if err := c.environment().Check(); err != nil {
 		return c, fmt.Errorf("exec: %w", err)
@@ -155,8 +153,8 @@ func (c Config) checked() (Config, error) {
 		ends = ends || r.Do == TurnEnd
 	}
 	if c.Format == JSONLines && len(c.Rules) == 0 {
-		return c, errors.New("exec: Config.Rules are missing: without them no line of the agent's output means " +
-			"anything; want Rules, or Format Text")
+		return c, errors.New("exec: Config.Rules is empty, so no line of the agent's output would have a " +
+			"meaning; want Rules, or Format Text")
 	}
 	if c.Resident && !c.StdinJSON {
 		return c, errors.New("exec: a resident agent needs StdinJSON: a text of several lines would be several inputs")
@@ -170,7 +168,7 @@ func (c Config) checked() (Config, error) {
 	}
 	for _, v := range c.Tried {
 		if v != "" && (versionIn(v) != v || len(c.VersionArgs) == 0) {
-			return c, fmt.Errorf("exec: Config.Tried has %q, want versions such as 1.2.3, and VersionArgs", v)
+			return c, fmt.Errorf("exec: Config.Tried has %q, want versions like 1.2.3, and VersionArgs", v)
 		}
 	}
 	for _, status := range c.ResumeFailedStatus {

@@ -4,10 +4,10 @@ package exec
 
 import "syscall"
 
-// drainBatch bounds how many bytes drain reads: an agent may write without end.
+// drainBatch limits the bytes that drain reads: an agent may write without end.
 const drainBatch = 16 << 20
 
-// drain discards what the agent wrote after its last turn: it does not belong to the next one.
+// drain discards output written after the last turn, which does not belong to the next one.
 func (p *resident) drain() {
 	p.lines.Skip(nil)
 	out, err := p.Stdout.SyscallConn()
@@ -15,7 +15,7 @@ func (p *resident) drain() {
 		return
 	}
 	buf := make([]byte, 64<<10)
-	_ = out.Read(func(fd uintptr) bool { // an end of the output is found by the turn
+	_ = out.Read(func(fd uintptr) bool { // the turn detects the end of the output
 		for drained := 0; drained < drainBatch; {
 			n, err := syscall.Read(int(fd), buf)
 			if n <= 0 || err != nil {

@@ -1,4 +1,4 @@
 package exec
 
-// drain does nothing: there are no resident agents here, see process.Supported.
+// drain does nothing: this system has no resident agents, see process.Supported.
 func (p *resident) drain() {}

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Engine runs agents that are command lines. Use New. It is safe for concurrent use.
+// Engine runs agents with a command line. Use New. It is safe for concurrent use.
 type Engine struct {
 	process.Supervisor
 
@@ -24,7 +24,7 @@ type Engine struct {
 
 var _ process.Engine = (*Engine)(nil)
 
-// New checks the configuration. The agent itself is looked for by Profile and at each turn.
+// New checks the configuration. Profile and each turn look for the program.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
@@ -37,7 +37,7 @@ func newEngine(cfg Config, processes process.Group[*resident]) *Engine {
 	return &Engine{Supervisor: processes.Supervisor(), cfg: cfg, processes: processes}
 }
 
-// Profile looks for the agent and says how it goes on after a wait.
+// Profile looks for the agent and reports how it continues after a wait.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	agent, err := e.installed(ctx)
 	switch what := agent.String(); {
@@ -54,7 +54,7 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	}
 }
 
-// Scope returns an engine for one host, with resident processes of its own; see engine.Scoped.
+// Scope returns an engine for one host, with separate resident processes; see engine.Scoped.
 func (e *Engine) Scope(configured engine.Engine) engine.Engine {
 	if configured != engine.Engine(e) {
 		return configured
@@ -78,7 +78,7 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, s engine.Sink) (en
 	return t.redacted(o), redactError(t.secrets, err)
 }
 
-// execute finds the agent and has it execute the turn.
+// execute finds the agent and executes the turn with it.
 func (e *Engine) execute(t *turn) (engine.Outcome, error) {
 	if e.cfg.usesHome() {
 		if err := process.CheckHome(t.in, t.resumed); err != nil {
@@ -127,12 +127,12 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	}
 	<-p.Ended() // an agent that closed its output may still run, and can be canceled
 	stop()
-	p.End() // also what left the group
+	p.End() // also processes that left the group
 	p.Release()
 	return t.outcome(endingOf(p), err)
 }
 
-// launch starts the agent. It is on record for a later host.
+// launch starts the agent, on record for a later host.
 func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*process.Process, error) {
 	values := t.values()
 	program, err := process.FindProgram(e.cfg.Command)
@@ -162,8 +162,8 @@ func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*pr
 	p, err := e.processes.Start(cmd)
 	switch {
 	case errors.Is(err, syscall.E2BIG):
-		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system takes " +
-			"as an argument: use Config.Stdin", Err: err}
+		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system " +
+			"permits for an argument: use Config.Stdin", Err: err}
 	case err != nil:
 		return nil, process.NotStarted(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// messages are the texts of the assistant in one turn. The last one is the final text and no
-// intermediate message: a message is therefore sent only when the next one has come.
+// messages are the assistant's texts in one turn. The last one becomes the final text rather than
+// an intermediate message, so a message is sent only when the next one has arrived.
 type messages struct {
 	limit       int // bytes of a text
 	secrets     *redact.Redactor
@@ -19,13 +19,13 @@ type messages struct {
 	send        func(engine.Message) error
 
 	last      *engine.Message // not sent yet
-	final     *engine.Message // a rule says that this is the final text
-	pieces    strings.Builder // of a message that is still being written
-	piecesCut bool            // pieces were left out
+	final     *engine.Message // the final text found by a rule
+	pieces    strings.Builder // of an incomplete message
+	piecesCut bool            // pieces were dropped
 	text      strings.Builder // the output so far, in Format Text
 }
 
-// add adds a whole message, and sends the one before it.
+// add adds a complete message, and sends the previous one.
 func (m *messages) add(text string, ref *engine.RawRef) error {
 	if err := m.joinPieces(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (m *messages) addPiece(text string) {
 	m.pieces.WriteString(text)
 }
 
-// joinPieces makes a message of the pieces that came so far.
+// joinPieces makes a message of the pieces so far.
 func (m *messages) joinPieces() error {
 	if m.pieces.Len() == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (m *messages) joinPieces() error {
 	return m.add(text, nil)
 }
 
-// joined is the text of the pieces, without secrets: one may be spread over several pieces.
+// joined is the text of the pieces, redacted: a secret may be spread over several pieces.
 func (m *messages) joined() string {
 	text := m.pieces.String()
 	if m.secrets == nil {
@@ -66,7 +66,7 @@ func (m *messages) joined() string {
 	}
 	var b strings.Builder
 	w := m.secrets.Writer(&b)
-	_, _ = w.Write([]byte(text)) // a Builder takes all
+	_, _ = w.Write([]byte(text)) // a Builder never fails
 	if m.piecesCut {
 		w.Drop() // the end may be the beginning of a secret
 	}
@@ -88,8 +88,8 @@ func (m *messages) endText() {
 	}
 }
 
-// conclude returns the final text, and sends the messages before it that were not sent yet. When
-// send is false, the turn has failed already and nothing is sent.
+// conclude returns the final text, and sends the messages before it that were not sent yet. If send
+// is false, the turn has already failed and nothing is sent.
 func (m *messages) conclude(send bool) (final engine.Message, err error) {
 	if m.final != nil && send {
 		err = m.joinPieces()

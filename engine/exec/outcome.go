@@ -16,7 +16,7 @@ import (
 
 // ending is the state of the turn's process after its output has been read.
 type ending struct {
-	err    error  // how it ended; nil for status 0, and for a resident process that lives
+	err    error  // nil for status 0, and for a running resident process
 	stderr string // the end of its error output
 }
 
@@ -27,11 +27,11 @@ func endingOf(p *process.Process) ending {
 	return ending{err: p.Err(), stderr: p.ErrorText()}
 }
 
-// outcome is the evidence of the turn. broken is why the output was not read to its end: the sink's
-// error, or process.ErrFlood.
+// outcome is the turn's outcome. broken is the error that stopped the reading of the output: the
+// sink's error, or process.ErrFlood.
 func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 	if errors.Is(broken, errOtherSession) {
-		broken = nil // t.evidence.sessionLost says it
+		broken = nil // t.evidence.sessionLost reports it
 	}
 	final, err := t.messages.conclude(broken == nil)
 	if broken == nil {
@@ -52,7 +52,7 @@ func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 	return o, nil
 }
 
-// process says how the turn's process ended.
+// process reports how the turn's process ended.
 func (t *turn) process(end ending, broken error) engine.Process {
 	var memory *process.MemoryError
 	switch limit := t.limits.exceeded(); {
@@ -75,7 +75,7 @@ func (t *turn) process(end ending, broken error) engine.Process {
 	stderr := process.ForPeople(end.stderr, 2000)
 	var exit *exec.ExitError
 	code := 0
-	if !lingered && errors.As(end.err, &exit) { // the end of one that lingered was the engine's
+	if !lingered && errors.As(end.err, &exit) { // the engine itself ended a lingering process
 		code = exit.ExitCode()
 	}
 	switch {
@@ -87,9 +87,10 @@ func (t *turn) process(end ending, broken error) engine.Process {
 		return *t.evidence.failed
 	case t.evidence.ended && t.evidence.inputNotRead:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
-			Detail: "the agent ended its turn without taking its input", ExitCode: code}
+			Detail: "the agent ended its turn without reading its input", ExitCode: code}
 	case lingered, t.evidence.ended && t.cfg.Resident:
-		// It said that its turn is over: what its process does afterwards is not part of the turn.
+		// The agent reported the end of its turn: later actions of its process do not belong to the
+		// turn.
 		return engine.Process{Status: engine.OK}
 	case t.cfg.Resident && t.in.GoesOn() && !t.evidence.wrote:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
@@ -99,7 +100,7 @@ func (t *turn) process(end ending, broken error) engine.Process {
 		if stderr != "" {
 			detail += ": " + stderr
 		}
-		if process.Killed(end.err) { // somebody killed it: its work was interrupted and has not failed
+		if process.Killed(end.err) { // killed from outside: interrupted, not failed
 			return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: detail,
 				ExitCode: code}
 		}
@@ -114,7 +115,7 @@ func (t *turn) process(end ending, broken error) engine.Process {
 	return engine.Process{Status: engine.OK}
 }
 
-// resumeRefused reports whether a resumed turn failed because its session is gone.
+// resumeRefused reports whether a resumed turn failed because its session is lost.
 func (t *turn) resumeRefused(code int, stderr string) bool {
 	if !t.resumed || code == 0 && t.evidence.failed == nil {
 		return false
@@ -125,8 +126,7 @@ func (t *turn) resumeRefused(code int, stderr string) bool {
 			gone.MatchString(t.evidence.failed.Detail))
 }
 
-// failureText is the agent's own reason for a failure: what a Failure rule found, otherwise its
-// error output.
+// failureText is the agent's reason for a failure: from a Failure rule, otherwise its error output.
 func (t *turn) failureText(stderr string) string {
 	if t.evidence.failed != nil && t.evidence.failed.Detail != "" {
 		return process.Clip(t.evidence.failed.Detail, 2000)
@@ -134,8 +134,7 @@ func (t *turn) failureText(stderr string) string {
 	return stderr
 }
 
-// saysComplete reports whether the agent says when a turn is complete: a Complete rule is
-// configured.
+// saysComplete reports whether a Complete rule is configured.
 func (c Config) saysComplete() bool {
 	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Do == Complete })
 }
@@ -150,7 +149,7 @@ func (t *turn) redacted(o engine.Outcome) engine.Outcome {
 	return o
 }
 
-// errRedacted is an error whose text held a secret.
+// errRedacted is an error whose text contained a secret.
 type errRedacted struct {
 	text string
 	err  error
@@ -158,10 +157,11 @@ type errRedacted struct {
 
 func (e *errRedacted) Error() string { return e.text }
 
-// Is reports whether the error is of a kind. There is no Unwrap: its cause's text holds the secret.
+// Is reports whether the error is of a kind. There is no Unwrap, because the cause's text contains
+// the secret.
 func (e *errRedacted) Is(target error) bool { return errors.Is(e.err, target) }
 
-// redactError returns err with the secrets removed from its text. An engine.Failure keeps its code.
+// redactError returns err with secrets removed from its text. An engine.Failure keeps its code.
 func redactError(secrets *redact.Redactor, err error) error {
 	if err == nil || secrets.String(err.Error()) == err.Error() {
 		return err

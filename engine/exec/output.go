@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// maxCost bounds each figure of a turn's usage, and maxWarning the length of an agent's warning in
+// maxCost limits each figure of a turn's usage, and maxWarning the length of an agent's warning in
 // bytes.
 const (
 	maxCost    = 1e15
@@ -24,14 +24,14 @@ const (
 
 // readOutput reads lines until the output or the turn ends. Its error is the sink's, or ErrFlood.
 func (t *turn) readOutput(in *process.LineReader) error {
-	for !t.evidence.ended || !t.cfg.Resident { // a process of one turn is read to its end
+	for !t.evidence.ended || !t.cfg.Resident { // read a single-turn process to its end
 		t.limits.RestartIdle()
 		l, err := in.Next()
-		t.limits.PauseIdle() // a slow store is not an idle agent
+		t.limits.PauseIdle() // a slow store does not make the agent idle
 		if err != nil {
 			t.messages.endText()
 			if !t.cfg.Resident {
-				t.limits.RestartIdle() // an agent that closed its output and does not end is idle, too
+				t.limits.RestartIdle() // a closed output without an exit counts as idle
 			}
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 				return nil
@@ -75,17 +75,18 @@ func (t *turn) readLine(l process.Line) error {
 	return nil
 }
 
-// parse decodes one JSON line, nil when it is no JSON object. JSON can write a secret with escapes,
-// so that it is found only in the decoded texts: then the line is encoded again without it.
+// parse decodes one JSON line; nil if it is not a JSON object. A secret may be written with JSON
+// escapes and found only in the decoded texts; then the line is encoded again without it.
 func (t *turn) parse(l *process.Line) map[string]any {
 	text := strings.TrimSpace(string(l.Text))
 	if text == "" || l.Cut {
-		return nil // half an object cannot be read, and is reported
+		return nil // an incomplete object cannot be parsed; it is reported elsewhere
 	}
 	text = t.diagnostics.ValidUTF8(text)
 	object, err := decode(text)
 	if err != nil {
-		t.diagnostics.Add(fsm.WarnEngineOutputMalformed, "a line of output is no JSON object: "+process.Clip(text, 200))
+		t.diagnostics.Add(fsm.WarnEngineOutputMalformed, "a line of output is not a JSON object: "+
+			""+process.Clip(text, 200))
 		return nil
 	}
 	if _, found := t.secrets.Value(object); found {
@@ -94,7 +95,7 @@ func (t *turn) parse(l *process.Line) map[string]any {
 	return object
 }
 
-// decode decodes one JSON object, with its numbers as they were written.
+// decode decodes one JSON object, with numbers as written.
 func decode(text string) (object map[string]any, _ error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -107,7 +108,7 @@ func decode(text string) (object map[string]any, _ error) {
 	return object, nil
 }
 
-// apply does what one rule says with the line.
+// apply executes one rule for the line.
 func (t *turn) apply(rule Rule, object map[string]any, ref *engine.RawRef) error {
 	switch rule.Do {
 	case TurnEnd:
@@ -160,7 +161,7 @@ func (t *turn) setOutput(v any) {
 	v, _ = t.secrets.Value(v) // the joined texts of a list may contain a secret
 	body, err := json.Marshal(v)
 	if err != nil || len(body) > t.cfg.MaxOutput {
-		t.diagnostics.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: "+
+		t.diagnostics.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is omitted: "+
 			"want at most "+
 			"%d", len(body), t.cfg.MaxOutput))
 		return
@@ -168,8 +169,8 @@ func (t *turn) setOutput(v any) {
 	t.evidence.output = body
 }
 
-// warn stores a warning of the agent at once, for example that it waits for its model. Warnings and
-// diagnostics of a turn have one limit.
+// warn stores an agent's warning immediately, for example that it waits for its model. Warnings and
+// diagnostics of a turn share one limit.
 func (t *turn) warn(text string) error {
 	if !t.diagnostics.Count() {
 		return nil
@@ -178,7 +179,7 @@ func (t *turn) warn(text string) error {
 		Detail: process.Clip(text, maxWarning)})
 }
 
-// addUsage adds a figure to the turn's usage; what is no number is ignored.
+// addUsage adds a figure to the turn's usage, and ignores texts that are not numbers.
 func (t *turn) addUsage(rule Rule, text string) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || n > maxCost {

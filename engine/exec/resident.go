@@ -18,19 +18,19 @@ type resident struct {
 
 	lines   *process.LineReader
 	errs    *transcript.File // of the error output
-	secrets *redact.Redactor // that the process was started with
+	secrets *redact.Redactor // of the process's environment
 }
 
-// Release frees what belongs to the ended process.
+// Release frees the resources of the ended process.
 func (p *resident) Release() {
 	p.Process.Release()
 	p.errs.Close()
 }
 
-// errInputNotRead says that the agent has not read all of its input yet.
+// errInputNotRead: the agent has not yet read all of its input.
 var errInputNotRead = errors.New("exec: the agent did not read its input")
 
-// residentTurn gives the input to the run's process, starting it for the first turn.
+// residentTurn sends the input to the run's process, which it starts for the first turn.
 func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 	entry, err := e.residentOf(t)
 	if err != nil {
@@ -44,8 +44,8 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 	}
 	p.lines.Allow(e.cfg.MaxStream)
 	written := make(chan error, 1)
-	// Written concurrently: an agent that writes much before it reads would block if nobody read
-	// its output meanwhile.
+	// Written concurrently: an agent that writes a lot before it reads would block if its output
+	// were not read at the same time.
 	go func() { written <- p.writeInput(process.Expand(e.cfg.Stdin, e.cfg.stdinValues(t.values()))) }()
 	err = t.readOutput(p.lines)
 	writeErr := errInputNotRead
@@ -53,7 +53,7 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 		patience := time.NewTimer(e.cfg.Grace)
 		select {
 		case writeErr = <-written:
-		case <-patience.C: // the agent would read the rest as the beginning of its next input
+		case <-patience.C: // the agent would read the rest as part of its next input
 		case <-t.ctx.Done():
 		}
 		patience.Stop()
@@ -67,7 +67,7 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 	}
 	if writeErr != nil {
 		t.evidence.inputNotRead = true
-		t.diagnostics.Add(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+writeErr.Error())
+		t.diagnostics.Add(fsm.WarnEngineDiagnostic, "the agent did not read its input: "+writeErr.Error())
 	}
 	o, err := t.outcome(endingOf(p.Process), err)
 	entry.TurnOver()

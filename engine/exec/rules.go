@@ -11,58 +11,57 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Action is what a line of the agent's output means.
+// Action is the meaning of a line of the agent's output.
 type Action string
 
-// The actions. All but Break, TurnEnd, Complete and ResumeFailed take the text at Rule.Path.
+// The actions. All except Break, TurnEnd, Complete and ResumeFailed use the text at Rule.Path.
 const (
-	// Session: the session id, by which a new process goes on. Stored as soon as it is seen.
+	// Session: the session id, by which a new process continues. Stored immediately.
 	Session Action = "session"
-	// Message: a message of the assistant. The last one is the final text, unless a Final says
-	// otherwise.
+	// Message: a message of the assistant. The last one is the final text, unless there is a Final.
 	Message Action = "message"
 	// Delta: a piece of a message. The pieces after the last Break or Message are the final text,
-	// unless a Final says otherwise.
+	// unless there is a Final.
 	Delta Action = "delta"
 	// Final: the assistant's final text.
 	Final Action = "final"
 	// Output: the structured output; the value at Path, of any type.
 	Output Action = "output"
-	// Failure: the turn failed, whatever the exit status says.
+	// Failure: the turn failed, whatever the exit status.
 	Failure Action = "failure"
-	// Warning: something worth knowing.
+	// Warning: a warning.
 	Warning Action = "warning"
-	// ResumeFailed: the session that was to be resumed is gone.
+	// ResumeFailed: the session to resume is lost.
 	ResumeFailed Action = "resume_failed"
-	// InputTokens, OutputTokens and CostUSD: what the turn cost.
+	// InputTokens, OutputTokens and CostUSD: the turn's usage.
 	InputTokens  Action = "input_tokens"
 	OutputTokens Action = "output_tokens"
 	CostUSD      Action = "cost_usd"
-	// Break: the pieces that came so far are a message of their own.
+	// Break: the pieces so far form a separate message.
 	Break Action = "break"
-	// TurnEnd: the agent has finished its turn. A resident one stays for the next; any other has
-	// Config.Grace to end.
+	// TurnEnd: the agent has finished its turn. A resident process stays for the next turn; any
+	// other has Config.Grace to end.
 	TurnEnd Action = "turn_end"
-	// Complete: the agent has said all that it has to say in its turn. Where a rule has this, a
-	// process that ends with status 0 before has failed: some agents end so when they are told to
-	// terminate, or are refused a permission.
+	// Complete: the agent has finished its turn's output. If a rule has this action, a process that
+	// ends with status 0 earlier has failed: some agents do this after a signal or a refused
+	// permission.
 	Complete Action = "complete"
 )
 
-// Rule gives meaning to lines.
+// Rule gives lines a meaning.
 type Rule struct {
-	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only
-	// be there, and one that ends in ! must not be there, or be null. Empty: every line.
+	// Match: the values at these paths, as text. All must be equal; a path that ends in ? must
+	// exist, and a path that ends in ! must be missing or null. Empty: every line.
 	Match map[string]string
-	// Like: the texts at these paths match these expressions, too.
+	// Like: the texts at these paths must also match these expressions.
 	Like map[string]*regexp.Regexp
 	Do   Action
-	// Path is where the value stands: member names and list positions joined by dots; * stands for
-	// all entries of a list, whose texts are joined.
+	// Path is the value's path: member names and list positions, joined by dots; * means all
+	// entries of a list, whose texts are joined.
 	Path string
-	// Code is the error code of a Failure, ENGINE_FAILED when empty.
+	// Code is the error code of a Failure; empty: ENGINE_FAILED.
 	Code fsm.Code
-	// Add: what the turn cost is the sum of all such lines, not the last of them.
+	// Add: the usage is the sum of all matching lines, not the last one.
 	Add bool
 }
 
@@ -78,14 +77,14 @@ func (r Rule) check() error {
 	}
 	for path, like := range r.Like {
 		if like == nil {
-			return fmt.Errorf("field Like has no expression for %q", path)
+			return fmt.Errorf("the field Like has no expression for %q", path)
 		}
 	}
 	if r.Add && r.Do != InputTokens && r.Do != OutputTokens && r.Do != CostUSD {
-		return errors.New("field Add belongs to what the turn cost")
+		return errors.New("the field Add is only for usage actions")
 	}
 	if r.Code != "" && r.Do != Failure {
-		return errors.New("field Code belongs to failure")
+		return errors.New("the field Code is only for the action failure")
 	}
 	return nil
 }
@@ -108,7 +107,7 @@ func (r Rule) matches(line map[string]any) bool {
 	return true
 }
 
-// at finds the value at a path.
+// at returns the value at a path.
 func at(v any, path string) (any, bool) {
 	for path != "" {
 		var name string
@@ -147,7 +146,7 @@ func all(list []any, path string) (any, bool) {
 	return strings.Join(parts, ""), len(parts) > 0
 }
 
-// textOf is a value as text: a string as it stands, everything else as JSON.
+// textOf is a value as text: a string unchanged, other values as JSON.
 func textOf(v any) string {
 	if s, ok := v.(string); ok {
 		return s

@@ -89,7 +89,7 @@ func TestResidentAgentThatDoesNotReadItsInputFails(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, engine.Failed, o.Process.Status)
 	require.Equal(t, fsm.CodeEngineFailed, o.Process.Code)
-	require.Contains(t, o.Process.Detail, "without taking its input")
+	require.Contains(t, o.Process.Detail, "without reading its input")
 }
 
 // E2: an agent can say in each of these ways that its session is gone.

@@ -18,22 +18,22 @@ var placeholders = map[string]bool{
 	"{run}":  true, "{attempt}": true, "{mode}": true, "{interaction}": true,
 }
 
-// autoArg is the argument in whose place AutoArgs are inserted.
+// autoArg is the argument that AutoArgs replace.
 const autoArg = "{auto}"
 
-// validateTemplates finds unknown placeholders, and full-auto flags that have no place.
+// checkTemplates finds unknown placeholders, and full-auto flags without a place.
 func (c Config) validateTemplates() error {
 	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs, slices.Collect(maps.Values(c.Set)))
 	for _, text := range all {
 		for _, name := range process.Placeholders(text) {
-			if !placeholders[name] && text != autoArg { // {auto} stands for whole arguments only
+			if !placeholders[name] && text != autoArg { // {auto} replaces only whole arguments
 				return fmt.Errorf("exec: Config: unknown placeholder %s in %q", name, text)
 			}
 		}
 	}
 	if c.Stdin == autoArg || len(c.AutoArgs) > 0 && (!slices.Contains(c.Args, autoArg) || len(c.ResumeArgs) > 0 &&
 		!slices.Contains(c.ResumeArgs, autoArg)) {
-		return errors.New("exec: Config.AutoArgs have no place: put the argument {auto} into Args, and into " +
+		return errors.New("exec: Config.AutoArgs have no place: add the argument {auto} to Args, and to " +
 			"ResumeArgs if there are any")
 	}
 	return nil
@@ -77,12 +77,12 @@ func (c Config) stdinValues(values map[string]string) map[string]string {
 	return stdinValues
 }
 
-// environment is what of the host's environment the agent sees.
+// environment is the agent's environment.
 func (c Config) environment() process.Environment {
 	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
 }
 
-// usesHome reports whether the agent is told its HomeDir.
+// usesHome reports whether the agent's templates contain HomeDir.
 func (c Config) usesHome() bool {
 	return process.UsesPlaceholder("{home}", c.Set, slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs)...)
 }

@@ -84,8 +84,8 @@ func TestNewSaysWhatIsWrongInItsConfig(t *testing.T) {
 		"action without path": {good(), func(c *Config) { c.Rules = []Rule{{Do: Final}} }, "needs a Path"},
 		"code without failure": {good(), func(c *Config) {
 			c.Rules = []Rule{{Do: Final, Path: "x", Code: fsm.CodeEngineFailed}}
-		}, "belongs to failure"},
-		"JSON lines without rules": {good(), func(c *Config) { c.Rules = nil }, "Rules are missing"},
+		}, "only for the action failure"},
+		"JSON lines without rules": {good(), func(c *Config) { c.Rules = nil }, "Rules is empty"},
 		"status that is none": {good(), func(c *Config) {
 			c.ResumeFailedStatus = []int{0}
 		}, "ResumeFailedStatus has 0"},

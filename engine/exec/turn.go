@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// turn is one attempt. Only the goroutine of RunTurn uses it, but for limits, which timers use too.
+// turn is one attempt. Only RunTurn's goroutine uses it, except limits, which timers use too.
 type turn struct {
 	cfg        *Config
 	ctx        context.Context //nolint:containedctx // a turn lives as long as its call
@@ -26,8 +26,8 @@ type turn struct {
 	sink       engine.Sink
 	transcript *transcript.File
 
-	secrets *redact.Redactor // that the process was started with
-	session string           // its id; empty when the agent has named none
+	secrets *redact.Redactor // of the process's environment
+	session string           // its id; empty until the agent reports one
 	resumed bool             // the turn resumes a session
 	version string           // of the agent, for its handle
 
@@ -37,14 +37,14 @@ type turn struct {
 	diagnostics process.Diagnostics
 }
 
-// evidence is what the agent's output showed, apart from its messages.
+// evidence is the agent's output apart from its messages.
 type evidence struct {
 	wrote        bool            // the agent wrote a line in this turn
 	ended        bool            // a TurnEnd rule matched
 	complete     bool            // a Complete rule matched
 	sessionLost  bool            // a ResumeFailed rule matched, or the agent began another session
 	inputNotRead bool            // the resident agent did not read its input
-	failed       *engine.Process // what the last matching Failure rule says
+	failed       *engine.Process // by the last matching Failure rule
 	output       json.RawMessage
 	usage        engine.Usage
 }
@@ -56,7 +56,7 @@ func newTurn(ctx context.Context, cfg *Config, in engine.Turn, sink engine.Sink)
 	return t
 }
 
-// setSecrets has these secrets removed from all that the turn reports.
+// setSecrets redacts these secrets from everything that the turn reports.
 func (t *turn) setSecrets(r *redact.Redactor) { t.secrets, t.messages.secrets = r, r }
 
 // values are the values of the placeholders.
@@ -73,14 +73,14 @@ func (t *turn) values() map[string]string {
 	}
 }
 
-// maxSession is the longest session id that is accepted, in bytes.
+// maxSession is the maximum length of a session id, in bytes.
 const maxSession = 4 << 10
 
-// errOtherSession ends a turn whose agent began a new session instead of resuming the run's: it
-// knows nothing of the run.
-var errOtherSession = errors.New("exec: the agent began another session than the one to resume")
+// errOtherSession ends a turn whose agent began a new session, without knowledge of the run,
+// instead of resuming the run's.
+var errOtherSession = errors.New("exec: the agent began a different session instead of resuming the run's")
 
-// storeSession stores the session id as soon as the agent names it.
+// storeSession stores the session id immediately.
 func (t *turn) storeSession(id string) error {
 	if id == "" || id == t.session {
 		return nil
@@ -91,7 +91,7 @@ func (t *turn) storeSession(id string) error {
 	}
 	if t.resumed && t.cfg.KeepsSession {
 		t.evidence.sessionLost = true
-		t.evidence.failed = &engine.Process{Detail: "it began another one, " + process.Clip(id, 100)}
+		t.evidence.failed = &engine.Process{Detail: "it began a different one, " + process.Clip(id, 100)}
 		return errOtherSession
 	}
 	t.session = id
@@ -101,18 +101,18 @@ func (t *turn) storeSession(id string) error {
 	return nil
 }
 
-// validateSession refuses a session id that could be read as a flag. The agent chooses the id, and
-// gets it back as an argument of its next command line.
+// checkSession refuses a session id that could be parsed as a flag. The agent chooses the id, which
+// becomes an argument of its next command line.
 func validateSession(id string) error {
 	if len(id) > maxSession || strings.HasPrefix(id, "-") || strings.ContainsFunc(id, unicode.IsControl) {
-		return fmt.Errorf("the session id %q is not taken: want at most %d bytes, no dash at the beginning, no "+
+		return fmt.Errorf("the session id %q is refused: want at most %d bytes, no leading dash, no "+
 			"control characters", process.Clip(id, 40), maxSession)
 	}
 	return nil
 }
 
-// handle is the session handle, nil when there is no session to resume. A resident agent goes on in
-// its process, and its handle only names the session for people.
+// handle is the session handle; nil if there is no session to resume. A resident agent continues in
+// its process, and its handle only shows the session to people.
 func (t *turn) handle() *engine.SessionHandle {
 	switch {
 	case t.cfg.Resident:
@@ -123,7 +123,7 @@ func (t *turn) handle() *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: t.cfg.Name, Version: t.version, Data: body}
 }
 
-// namesSession reports whether a turn is resumed by a session id. Some agents find their session in
+// namesSession reports whether a turn is resumed by a session id. Some agents find their session by
 // the working folder.
 func (c Config) namesSession() bool {
 	return process.UsesPlaceholder("{session}", c.Set, append([]string{c.Stdin}, c.ResumeArgs...)...)
@@ -133,7 +133,7 @@ func (c Config) namesSession() bool {
 func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 	switch {
 	case h.Engine != c.Name:
-		return "", fmt.Errorf("the handle is of engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
+		return "", fmt.Errorf("the handle belongs to the engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
 	case len(c.ResumeArgs) == 0:
 		return "", errors.New("the agent cannot resume a session: Config has no ResumeArgs")
 	}
@@ -141,13 +141,12 @@ func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 		return "", fmt.Errorf("the handle cannot be read: %w", err)
 	}
 	if session == "" && c.namesSession() {
-		return "", errors.New("the handle names no session")
+		return "", errors.New("the handle has no session id")
 	}
 	return session, validateSession(session)
 }
 
-// resume reads the session to resume from the turn's handle. A resident agent goes on in its
-// process.
+// resume reads the session from the turn's handle. A resident agent continues in its process.
 func (t *turn) resume() error {
 	if t.cfg.Resident {
 		return nil
@@ -158,7 +157,7 @@ func (t *turn) resume() error {
 		t.resumed = true
 		t.session, err = t.cfg.sessionOf(*t.in.Session)
 	case t.in.GoesOn():
-		err = errors.New("there is no session to go on with")
+		err = errors.New("there is no session to continue")
 	}
 	if err != nil {
 		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: err.Error()}
@@ -166,8 +165,8 @@ func (t *turn) resume() error {
 	return nil
 }
 
-// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
-// the session is known when it is asked to go on.
+// Check refuses a handle of another engine, or without a session id. Whether the agent still has
+// the session is only known after a resume.
 func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) error {
 	if e.cfg.Resident {
 		return nil
@@ -182,20 +181,20 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) erro
 type limits struct {
 	*process.TurnTimer
 
-	ctx       context.Context //nolint:containedctx // ends with the turn's, or because of a limit
+	ctx       context.Context //nolint:containedctx // ends with the turn's, or at a limit
 	exceed    context.CancelCauseFunc
-	lingering *time.Timer // started when the agent said that its turn is over; nil before
+	lingering *time.Timer // started when the agent reports the end of its turn; nil before
 }
 
-// errLimit is why the engine itself ended a turn.
+// errLimit is the limit at which the engine ended a turn.
 type errLimit struct{ what string }
 
 func (e errLimit) Error() string { return "exec: " + e.what }
 
-// errLingering is why the engine ended a process of one turn that went on after the turn.
-var errLingering = errors.New("exec: the agent said that its turn is over, and did not end")
+// errLingering: the engine ended a single-turn process that continued after its turn.
+var errLingering = errors.New("exec: the agent reported the end of its turn, and did not exit")
 
-// startLimits ends the process when the turn is canceled or exceeds a limit, until stop is called.
+// startLimits ends the process if the turn is canceled or exceeds a limit, until stop is called.
 func (t *turn) startLimits(p *process.Process) (stop func()) {
 	l := &t.limits
 	l.ctx, l.exceed = context.WithCancelCause(t.ctx)
@@ -221,14 +220,15 @@ func (t *turn) startLimits(p *process.Process) (stop func()) {
 	}
 }
 
-// endLingering ends a process of one turn that does not end within a grace after the turn.
+// endLingering ends a single-turn process that does not exit within the grace period after its
+// turn.
 func (t *turn) endLingering() {
 	if !t.cfg.Resident && t.limits.exceed != nil {
 		t.limits.lingering = time.AfterFunc(t.cfg.Grace, func() { t.limits.exceed(errLingering) })
 	}
 }
 
-// exceeded is the limit because of which the engine ended the process, nil when it did not.
+// exceeded is the limit at which the engine ended the process; nil if it did not.
 func (l *limits) exceeded() error {
 	if l.ctx == nil { // no process was started
 		return nil

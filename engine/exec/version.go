@@ -34,7 +34,7 @@ func (i installed) String() string {
 	return i.Path + " (version " + i.version + ")"
 }
 
-// installed finds the program, and asks it for its version when it was not asked yet.
+// installed finds the program, and queries its version once.
 func (e *Engine) installed(ctx context.Context) (installed, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -55,10 +55,10 @@ func (e *Engine) installed(ctx context.Context) (installed, error) {
 	return found, nil
 }
 
-// Query runs the agent's program with other arguments and an empty input, --help say, and returns
-// what it writes to its standard output, at most 256 KiB; the last 4 KiB of its error output when
-// that is all it writes, as some programs do with their help. It has the environment of a turn, a
-// home that is removed afterwards, and half a minute. The error says how it ended.
+// Query runs the agent's program with other arguments, for example --help, and an empty input. It
+// returns at most 256 KiB of standard output, or, if that is empty, the last 4 KiB of error output,
+// where some programs print their help. The program has a turn's environment, a temporary home, and
+// 30 seconds. The error says how it ended.
 func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -81,7 +81,7 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const queryRun = "query" // the run id of all queries: each ends what a dead host left of an earlier one
+	const queryRun = "query" // the run id of all queries: each ends processes that a dead host left of an earlier one
 	_ = e.processes.Reap(ctx, queryRun)
 	p, err := e.processes.Start(process.Command{RunID: queryRun, Path: program.Path, Args: args, Dir: home,
 		Env: env, TempIn: environment.TempIn(home), Redact: secrets, Grace: e.cfg.Grace})
@@ -92,7 +92,7 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	stop := context.AfterFunc(ctx, p.End)
 	answer, _ := io.ReadAll(io.LimitReader(secrets.Reader(p.Stdout),
-		maxAnswer)) // how the process ended says more than an error
+		maxAnswer)) // the exit status says more than an error
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	defer p.Release() // waits for its end
 	<-p.Ended()
@@ -112,10 +112,10 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 
 var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// versionIn returns the first version number in a text, "" when there is none.
+// versionIn returns the first version number in a text; "" if there is none.
 func versionIn(text string) string { return versionPattern.FindString(text) }
 
-// untestedVersion returns a warning when the version is outside of Tried, "" when it is not.
+// untestedVersion returns a warning if the version is outside of Tried, else "".
 func (c Config) untestedVersion(found string) string {
 	from, to := c.Tried[0], c.Tried[1]
 	if found == "" || from == "" && to == "" {
@@ -124,16 +124,16 @@ func (c Config) untestedVersion(found string) string {
 	if (from == "" || compareVersions(from, found) <= 0) && (to == "" || compareVersions(found, to) <= 0) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s is outside of the versions that this was tried with: %s to %s", c.Name, found, from, to)
+	return fmt.Sprintf("%s %s is not one of the tested versions: %s to %s", c.Name, found, from, to)
 }
 
-// compareVersions compares number by number; a missing one is 0.
+// compareVersions compares number by number; a missing number is 0.
 func compareVersions(a, b string) int {
 	for a != "" || b != "" {
 		var x, y string
 		x, a, _ = strings.Cut(a, ".")
 		y, b, _ = strings.Cut(b, ".")
-		n, _ := strconv.Atoi(x) // digits, by the pattern; none is 0
+		n, _ := strconv.Atoi(x) // digits by the pattern; a missing one is 0
 		m, _ := strconv.Atoi(y)
 		if n != m {
 			return cmp.Compare(n, m)

@@ -1,32 +1,31 @@
-// Package process starts the processes of runs and keeps them under control: nothing of a run is
-// left when its turn, or its host, has ended.
+// Package process starts the processes of runs and keeps them under control: no process outlives
+// its turn or, on Linux, its host.
 //
-// A Process is a process group of its own. End sends it TERM and, after a grace period, KILL. When
-// the process has ended, for whatever reason, the processes that it left behind are ended too.
+// A Process is a process group. End sends it TERM and, after a grace period, KILL. When the process
+// has ended for any reason, the processes that it left behind are ended too.
 //
-// On Linux, two more things hold. The kernel kills the process when the thread that started it
-// dies; that thread lives as long as the process. And the process has a token in its environment,
-// which all its descendants inherit, so that descendants that left the group are found as well.
+// Linux adds two guarantees. The kernel kills the process when the thread that started it dies;
+// that thread lives as long as the process. And the process has a token in its environment, which
+// all descendants inherit, so descendants that left the group are found as well.
 //
-// A Table keeps a record of each process on disk. After a host has died, Reap (for one run) and
-// CleanUp (for all runs) use these records to find and end the processes that it left. They
-// identify a process by its token, or by its number together with its start time and the boot of
-// the machine, and never by its number alone. On other systems than Linux, the processes of a dead
-// host cannot be found.
+// A Table stores a record of each process on disk. After a host has died, Reap (for one run) and
+// CleanUp (for all runs) use the records to find and end its processes. They identify a process by
+// its token, or by its number with its start time and the machine's boot, never by its number only.
+// Other systems than Linux cannot find the processes of a dead host.
 //
-// Two kinds of processes escape: one that left the group and hides its environment or was started
-// with another one, and one that keeps starting its successor and ending before it is seen. Where
-// the system allows it, Contain finds these too. Otherwise the host has to give the agent a control
-// group or a machine of its own (Command.Sandbox). The same is true of a limit on memory that must
-// not be exceeded even for a moment, as Command.MaxMemory can be.
+// Two kinds of processes escape: a process that left the group and hides its environment or was
+// started with a different one, and a process that keeps starting a successor and exiting before it
+// is seen. If the system permits it, Contain finds these too. Otherwise give the agent a control
+// group or a separate machine (Command.Sandbox), also if its memory must never exceed a limit even
+// briefly, which Command.MaxMemory cannot ensure.
 //
-// Engines whose agents are child processes share more than the process: Residents keeps processes
-// between turns and reports their loss, Environment builds what an agent sees, LineReader bounds
-// what it writes, TurnTimer bounds its time, Diagnostics collects what is odd about its output.
+// Engines with child processes share more: Residents keeps processes between turns and reports
+// their loss, Environment builds an agent's environment, LineReader limits its output, TurnTimer
+// limits its time, Diagnostics collects faults of its output.
 //
-// The package is for authors of engines that run other programs. Hosts configure it through those
+// The package is for authors of engines that run other programs. Hosts configure it through these
 // engines, and do not call it.
 //
-// Neighbours: engine/exec and engine/acp run agents with it; engine/redact takes secrets out of
-// their output; internal/procid tells processes apart.
+// Related packages: engine/exec and engine/acp run agents with it; engine/redact removes secrets
+// from their output; internal/procid identifies processes.
 package process

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Engine is what an engine implements whose agents are child processes.
+// Engine is the interface of engines whose agents are child processes.
 type Engine interface {
 	engine.Engine
 	engine.Checker
@@ -26,8 +26,8 @@ type Engine interface {
 	io.Closer
 }
 
-// Supervisor ends the processes of an engine. An engine that embeds it has the methods of
-// engine.Resident, engine.Reaper and engine.ProcessCleaner, and Close.
+// Supervisor ends the processes of an engine. An engine that embeds it implements engine.Resident,
+// engine.Reaper and engine.ProcessCleaner, and has Close.
 type Supervisor struct {
 	table     *Table
 	residents interface {
@@ -37,16 +37,15 @@ type Supervisor struct {
 	}
 }
 
-// Group is the processes of an engine: the record of all of them, and those that stay between
-// turns.
+// Group is the processes of an engine: the records of all, and the resident ones.
 type Group[P ResidentProcess] struct {
 	*Table
 
 	Residents *Residents[P]
 }
 
-// NewGroup returns a group without processes, whose records are kept in stateDir (NewTable). owner
-// is the engine's package.
+// NewGroup returns an empty group with records in stateDir (NewTable). owner is the engine's
+// package.
 func NewGroup[P ResidentProcess](owner, stateDir string) Group[P] {
 	return Group[P]{Table: NewTable(stateDir), Residents: NewResidents[P](owner)}
 }
@@ -62,43 +61,44 @@ func (g Group[P]) Supervisor() Supervisor {
 // Reap ends the processes that a dead host left for the run; see Table.Reap.
 func (s Supervisor) Reap(ctx context.Context, runID string) error { return s.table.Reap(ctx, runID) }
 
-// CleanUp ends the processes that dead hosts left of any run; see Table.CleanUp.
+// CleanUp ends the processes that dead hosts left for any run; see Table.CleanUp.
 func (s Supervisor) CleanUp(ctx context.Context) error { return s.table.CleanUp(ctx) }
 
-// End ends the run's resident process, if there is one, and returns when it is gone.
+// End ends the run's resident process, if there is one, and waits for its end.
 func (s Supervisor) End(_ context.Context, runID string) error {
 	s.residents.End(runID)
 	return nil
 }
 
-// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
-// call stop.
+// OnLoss registers fn for resident processes that end by themselves between turns. fn must not call
+// stop.
 func (s Supervisor) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	return s.residents.OnLoss(fn)
 }
 
-// Close ends all resident processes, also those of the engine's scopes, at the same time, so that
-// it takes one grace however many there are. lifecycle.Serve ends those of the runs that it knows.
+// Close ends all resident processes, including those of the engine's scopes. It does so
+// concurrently, so it takes one grace period. lifecycle.Serve ends the processes of the runs that
+// it knows.
 func (s Supervisor) Close() error {
 	s.residents.Close()
 	return nil
 }
 
-// InterruptedBeforeStart is the outcome of a turn that is canceled before its agent is started
+// InterruptedBeforeStart is the outcome of a turn canceled before its agent is started.
 func InterruptedBeforeStart() engine.Outcome {
 	return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
 		Detail: "the turn was interrupted before it began"}}
 }
 
-// Program is an agent's program file. Two are equal while nobody has replaced the file.
+// Program is an agent's program file. Two are equal as long as the file is not replaced.
 type Program struct {
-	Path    string // absolute, since the agent starts in another folder
+	Path    string // absolute, because the agent starts in another folder
 	size    int64
 	changed int64 // Unix time in nanoseconds
 }
 
-// FindProgram looks for a command in PATH, or at its path. That takes a few system calls, so that
-// engines do it at each turn and notice a program that was installed, updated or removed.
+// FindProgram looks for a command on PATH, or at its path. This takes a few system calls, so
+// engines call it at each turn and notice installed, updated and removed programs.
 func FindProgram(command string) (Program, error) {
 	path, err := exec.LookPath(command)
 	if err == nil {
@@ -114,17 +114,17 @@ func FindProgram(command string) (Program, error) {
 	return Program{Path: path, size: file.Size(), changed: file.ModTime().UnixNano()}, nil
 }
 
-// Probe remembers the answer of a program that was asked about itself, until its file is replaced.
-// The zero value is ready; it is safe for concurrent use.
+// Probe caches a program's answer to a query until its file is replaced. The zero value is ready;
+// it is safe for concurrent use.
 type Probe[A any] struct {
-	mu      sync.Mutex // held while the program is asked, so that it is asked once
+	mu      sync.Mutex // held during the query, so that it is made once
 	program Program    // guarded by mu; the last program with an answer
 	answer  A          // guarded by mu
 	until   time.Time  // guarded by mu; the end of a provisional answer, else zero
 }
 
-// Answer returns the program's answer, and asks if it has none for this program. ask returns for how
-// long a provisional answer holds, zero for a final one. An error is not remembered.
+// Answer returns the cached answer for this program, or calls ask. ask returns the lifetime of a
+// provisional answer, zero for a final one. Errors are not cached.
 func (p *Probe[A]) Answer(program Program, ask func() (A, time.Duration, error)) (A, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,8 +145,8 @@ func (p *Probe[A]) Answer(program Program, ask func() (A, time.Duration, error))
 // NotStarted is the failure of a turn whose agent cannot be started.
 func NotStarted(err error) error { return Unavailable("the agent's program cannot be started", err) }
 
-// Unavailable is the failure of a turn whose agent cannot be used. It is retried if the error passes,
-// such as too many open files.
+// Unavailable is the failure of a turn whose agent cannot be used. It is retried after a temporary
+// error, for example too many open files.
 func Unavailable(detail string, err error) error {
 	return failure(fsm.CodeEngineUnavailable, detail, err)
 }
@@ -158,7 +158,7 @@ func failure(code fsm.Code, detail string, err error) error {
 // CheckFolders returns the failure of a turn whose folders are missing.
 func CheckFolders(t engine.Turn) error {
 	if t.WorkDir == "" || t.TranscriptDir == "" {
-		return Unavailable("an agent that is a child process needs folders: set lifecycle.Config.Dir", nil)
+		return Unavailable("an agent with a child process needs folders: set lifecycle.Config.Dir", nil)
 	}
 	if err := checkFolder(t.WorkDir); err != nil {
 		return failure(fsm.CodeWorkspaceMissing, "the run's folder is missing", err)
@@ -166,12 +166,12 @@ func CheckFolders(t engine.Turn) error {
 	return nil
 }
 
-// CheckHome returns the failure of a turn whose agent keeps its files in the run's home, and whose
-// home is missing. An agent that resumes a session would begin anew without them, or fail for a
-// reason that says nothing.
+// CheckHome returns the failure of a turn whose agent stores files in the run's home, and whose
+// home is missing. Without them, an agent that resumes a session would start over, or fail with a
+// misleading error.
 func CheckHome(t engine.Turn, resumed bool) error {
 	if t.HomeDir == "" {
-		return Unavailable("the agent needs a home of the run's own: set lifecycle.Config.Dir", nil)
+		return Unavailable("the agent needs a home for the run: set lifecycle.Config.Dir", nil)
 	}
 	err := checkFolder(t.HomeDir)
 	if err == nil {
@@ -187,12 +187,12 @@ func CheckHome(t engine.Turn, resumed bool) error {
 func checkFolder(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no folder", path)
+		err = fmt.Errorf("%s is not a folder", path)
 	}
 	return err
 }
 
-// CallPrepare calls the Prepare function of a configuration, nil for none. An error that is no
+// CallPrepare calls a configuration's Prepare function; nil does nothing. An error other than an
 // engine.Failure becomes one.
 func CallPrepare(ctx context.Context, prepare func(context.Context, engine.Turn) error, t engine.Turn) error {
 	if prepare == nil {
@@ -206,15 +206,15 @@ func CallPrepare(ctx context.Context, prepare func(context.Context, engine.Turn)
 	return Unavailable("the agent could not be prepared", err)
 }
 
-// TurnTimer calls a function when a turn takes too long, or when its agent is idle for too long. A
-// nil TurnTimer has no limits.
+// TurnTimer calls a function if a turn takes too long, or its agent is idle for too long. A nil
+// TurnTimer has no limits.
 type TurnTimer struct {
-	turn, idle *time.Timer // nil: no limit
+	turn, idle *time.Timer // nil: unlimited
 	idleLimit  time.Duration
 }
 
-// StartTurnTimer starts to measure a turn and its idle time. A limit of zero is none. exceeded gets
-// what happened; idleness says what an idle agent is, "no output" for instance.
+// StartTurnTimer starts to measure a turn and its idle time; a zero limit is unlimited. exceeded
+// gets a description of the limit; idleness describes an idle agent, for example "no output".
 func StartTurnTimer(turn, idle time.Duration, idleness string, exceeded func(what string)) *TurnTimer {
 	t := &TurnTimer{idleLimit: idle}
 	if turn > 0 {
@@ -226,21 +226,21 @@ func StartTurnTimer(turn, idle time.Duration, idleness string, exceeded func(wha
 	return t
 }
 
-// PauseIdle stops to measure the idle time: a slow store is not an idle agent.
+// PauseIdle pauses the idle time: a slow store does not make the agent idle.
 func (t *TurnTimer) PauseIdle() {
 	if t != nil && t.idle != nil {
 		t.idle.Stop()
 	}
 }
 
-// RestartIdle measures the idle time from now on.
+// RestartIdle restarts the idle time at zero.
 func (t *TurnTimer) RestartIdle() {
 	if t != nil && t.idle != nil {
 		t.idle.Reset(t.idleLimit)
 	}
 }
 
-// Stop ends all measuring.
+// Stop ends all measurements.
 func (t *TurnTimer) Stop() {
 	t.PauseIdle()
 	if t != nil && t.turn != nil {

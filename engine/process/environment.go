@@ -11,20 +11,19 @@ import (
 	"github.com/interlude-go/interlude/engine/redact"
 )
 
-// Environment says what an agent's process sees of its host. Its fields are fields of exec.Config
-// and acp.Config too, which describe them.
+// Environment is the environment of an agent's process. exec.Config and acp.Config have the same
+// fields, and describe them.
 type Environment struct {
 	Inherit []string          // variables of the host that the process gets
-	Set     map[string]string // others; the values may hold placeholders
+	Set     map[string]string // additional ones; the values may contain placeholders
 	Secrets []string          // names of either; their values are secret
 }
 
-// Check finds variables that cannot be set, secrets that stand for nothing, and values of secrets
-// that are known to be too short.
+// Check finds invalid variables, secrets that name no variable, and secrets known to be too short.
 func (e Environment) Check() error {
 	for name := range e.Set {
 		if name == "" || strings.ContainsAny(name, "=\x00") || name == EnvRun || name == EnvToken {
-			return fmt.Errorf("Config.Set: %q is no variable that can be set", name)
+			return fmt.Errorf("Config.Set: %q is not a variable that can be set", name)
 		}
 	}
 	for _, name := range e.Secrets {
@@ -39,9 +38,9 @@ func (e Environment) Check() error {
 	return nil
 }
 
-// Resolve returns the variables of a process, NAME=value, and a Redactor of its secrets. Each
-// variable is read once, so that what is redacted is what the process has. values are those of the
-// placeholders.
+// Resolve returns the variables of a process, NAME=value, and a Redactor of its secrets. It reads
+// each variable once, so the redacted values are those of the process. values are the placeholders'
+// values.
 func (e Environment) Resolve(values map[string]string) (env []string, secrets *redact.Redactor, _ error) {
 	var secret []string
 	var refused error
@@ -64,17 +63,17 @@ func (e Environment) Resolve(values map[string]string) (env []string, secrets *r
 		add(name, ExpandArgument(v, values))
 	}
 	if refused != nil {
-		return nil, nil, Unavailable("a secret of the agent cannot be kept", refused)
+		return nil, nil, Unavailable("a secret of the agent cannot be redacted", refused)
 	}
 	secrets, err := redact.New(secret...)
 	return env, secrets, err
 }
 
-// placeholder is what Expand replaces: {session}, say.
+// placeholder matches what Expand replaces, for example {session}.
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
-// Expand replaces the placeholders in a template, each once: nothing in a value is read as a
-// placeholder. One that has no value stays.
+// Expand replaces each placeholder in a template once; values are not expanded again. A placeholder
+// without a value is kept.
 func Expand(template string, values map[string]string) string {
 	return placeholder.ReplaceAllStringFunc(template, func(name string) string {
 		if v, ok := values[name]; ok {
@@ -84,8 +83,8 @@ func Expand(template string, values map[string]string) string {
 	})
 }
 
-// ExpandArgument is Expand for command-line arguments and environment variables. These cannot
-// contain NUL, which becomes U+FFFD.
+// ExpandArgument is Expand for command-line arguments and environment variables, in which NUL
+// becomes U+FFFD.
 func ExpandArgument(template string, values map[string]string) string {
 	return strings.ReplaceAll(Expand(template, values), "\x00", "\uFFFD")
 }
@@ -93,7 +92,7 @@ func ExpandArgument(template string, values map[string]string) string {
 // Placeholders returns the placeholders in a template.
 func Placeholders(template string) []string { return placeholder.FindAllString(template, -1) }
 
-// UsesPlaceholder reports whether one of the templates, or of the values in set, holds the
+// UsesPlaceholder reports whether one of the templates, or of the values in set, contains the
 // placeholder.
 func UsesPlaceholder(name string, set map[string]string, templates ...string) bool {
 	uses := func(template string) bool { return strings.Contains(template, name) }

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// memoryInterval is the time between two measurements of a process that has a limit.
+// memoryInterval is the time between two measurements of a process with a limit.
 const memoryInterval = 250 * time.Millisecond
 
-// ErrNoMemoryLimit says that this system cannot limit the memory of processes; see MeasuresMemory.
-var ErrNoMemoryLimit = errors.New("process: memory cannot be limited on this system: it can on Linux")
+// ErrNoMemoryLimit: this system cannot limit the memory of processes; see MeasuresMemory.
+var ErrNoMemoryLimit = errors.New("process: the memory of processes can only be limited on Linux")
 
-// MemoryError is how a process ended that was ended because of its memory, see Command.MaxMemory.
+// MemoryError is the result of a process terminated for its memory use, see Command.MaxMemory.
 type MemoryError struct {
-	// Used is the memory that its processes held when the limit was found exceeded, in bytes.
+	// Used is the memory of its processes, in bytes, when the limit was found exceeded.
 	Used, Limit int64
-	// Err is how the process ended then, nil for status 0.
+	// Err is how the process ended then; nil for status 0.
 	Err error
 }
 
@@ -27,8 +27,8 @@ func (e *MemoryError) Error() string {
 // Unwrap returns how the process ended.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
-// limitMemory ends the process when it, and all that it started, hold more memory than the limit.
-// It returns when the process has ended.
+// limitMemory ends the process if it and its descendants use more memory than the limit. It returns
+// when the process has ended.
 func (p *Process) limitMemory(m *meter, limit int64) {
 	ticker := time.NewTicker(memoryInterval)
 	defer ticker.Stop()
@@ -45,8 +45,8 @@ func (p *Process) limitMemory(m *meter, limit int64) {
 	}
 }
 
-// noteExceeded records that the process is ended because of its memory. It returns false when the
-// process has ended already.
+// noteExceeded records that the process is terminated for its memory use. It returns false if the
+// process has already ended.
 func (p *Process) noteExceeded(used, limit int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,8 @@ func (p *Process) noteExceeded(used, limit int64) bool {
 	return true
 }
 
-// withMemory returns err, or a MemoryError that wraps it when the process was ended for its memory.
+// withMemory returns err, or a MemoryError that wraps it if the process was terminated for its
+// memory use.
 func (p *Process) withMemory(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

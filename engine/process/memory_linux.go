@@ -16,10 +16,10 @@ const MeasuresMemory = true
 // machine. The zero value is ready.
 type meter struct {
 	mu       sync.Mutex
-	scanned  time.Time         // guarded by mu; when all was read
+	scanned  time.Time         // guarded by mu; time of the last scan
 	all      []sample          // guarded by mu
 	children map[int][]int     // guarded by mu; positions in all, by the parent's number
-	tokens   map[living]string // guarded by mu; a token is read once in the life of a process
+	tokens   map[living]string // guarded by mu; read once in the life of a process
 }
 
 // living identifies a process of this boot.
@@ -32,11 +32,11 @@ type living struct {
 type sample struct {
 	living
 	parent, group int
-	bytes         int64 // that it holds in memory
+	bytes         int64 // of resident memory
 }
 
-// used is what the process, its group, all that they started, and what else carries the token hold
-// in memory, in bytes. Memory that several of them share counts for each.
+// used is the memory in bytes of the process, its group, its descendants, and other processes with
+// the token. Shared memory counts for each.
 func (m *meter) used(pid int, token string) (sum int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *meter) used(pid int, token string) (sum int64) {
 func (m *meter) scan() {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
-		return // the last samples stay
+		return // keep the last samples
 	}
 	before := m.tokens
 	m.all, m.children, m.tokens = m.all[:0], make(map[int][]int), make(map[living]string, len(before))
@@ -98,7 +98,7 @@ func sampleOf(pid int) (sample, bool) {
 	if err != nil {
 		return sample{}, false
 	}
-	// The second field is the program's name in parentheses and may hold anything.
+	// The second field is the program's name in parentheses, with arbitrary characters.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 22 {
 		return sample{}, false
@@ -110,7 +110,7 @@ func sampleOf(pid int) (sample, bool) {
 		bytes: pages * int64(os.Getpagesize())}, true
 }
 
-// tokenOf is the token in a process's environment, "" when it has none or cannot be read.
+// tokenOf is the token in a process's environment; "" if it has none or cannot be read.
 func tokenOf(pid int) string {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ErrFlood says that an agent wrote more in a turn than it may.
+// ErrFlood: an agent wrote more than its limit in a turn.
 var ErrFlood = errors.New("the agent wrote more than Config.MaxStream")
 
 // Line is one line of output, without its line break.
 type Line struct {
 	Text   []byte // valid until the next line is read
-	Length int64  // in the stream, line break included
-	Cut    bool   // the line was longer than the limit, and Text is its beginning
+	Length int64  // in the stream, including the line break
+	Cut    bool   // Text is the beginning of a line longer than the limit
 }
 
-// LineReader reads lines of bounded length. Of a longer line it keeps the beginning and skips the
-// rest. Allow may be called while a line is read; all else is for one goroutine.
+// LineReader reads lines of limited length. It keeps the beginning of a longer line and skips the
+// rest. Allow may be called concurrently with Next; the other methods may not.
 type LineReader struct {
 	source    *redact.Reader
 	r         *bufio.Reader
@@ -34,17 +34,17 @@ type LineReader struct {
 	allowance atomic.Int64 // bytes that may still be read
 }
 
-// NewLineReader reads lines of at most limit bytes without the secrets, which may be nil. Nothing
-// can be read before Allow.
+// NewLineReader reads lines of at most limit bytes, redacted if secrets is not nil. Nothing can be
+// read before Allow.
 func NewLineReader(r io.Reader, secrets *redact.Redactor, limit int) *LineReader {
 	source := secrets.Reader(r)
 	return &LineReader{source: source, r: bufio.NewReaderSize(source, 64<<10), limit: limit}
 }
 
-// Allow lets the next n bytes be read. What was left of the allowance before is gone.
+// Allow permits reading n bytes, and replaces the previous allowance.
 func (l *LineReader) Allow(n int) { l.allowance.Store(int64(n)) }
 
-// Next returns the next line, io.EOF after the last one, and ErrFlood when the allowance is used
+// Next returns the next line, io.EOF after the last one, and ErrFlood once the allowance is used
 // up. A last line without a line break counts.
 func (l *LineReader) Next() (Line, error) {
 	l.buf = l.buf[:0]
@@ -79,8 +79,8 @@ func (l *LineReader) Next() (Line, error) {
 	}
 }
 
-// Skip discards what was read ahead, and then p, which the caller took from the stream itself. If a
-// secret begins there, the part of the secret that is still to come is replaced.
+// Skip discards buffered input, and then p, which the caller read directly from the stream. If a
+// secret begins there, its remaining part is replaced.
 func (l *LineReader) Skip(p []byte) {
 	l.source.Pass(p)
 	l.r.Reset(l.source)
@@ -99,11 +99,11 @@ func trimSplitRune(text []byte) []byte {
 	return text
 }
 
-// MaxDiagnostics is how many diagnostics of a turn are listed.
+// MaxDiagnostics is the maximum number of listed diagnostics of a turn.
 const MaxDiagnostics = 20
 
-// Diagnostics collects the diagnostics about an agent's output in a turn. The zero value is empty.
-// It is not safe for concurrent use.
+// Diagnostics collects the faults of an agent's output in a turn. The zero value is empty. It is
+// not safe for concurrent use.
 type Diagnostics struct {
 	list  []interaction.Diagnostic
 	count int
@@ -115,14 +115,14 @@ func (d *Diagnostics) Count() bool {
 	return d.count <= MaxDiagnostics
 }
 
-// Add counts a diagnostic, and lists it when it is within the limit.
+// Add counts a diagnostic, and lists it if it is within the limit.
 func (d *Diagnostics) Add(code fsm.Warning, detail string) {
 	if d.Count() {
 		d.list = append(d.list, interaction.Diagnostic{Code: code, Detail: detail})
 	}
 }
 
-// ValidUTF8 replaces invalid UTF-8 in s, and adds a diagnostic when there is any.
+// ValidUTF8 replaces invalid UTF-8 in s, and then adds a diagnostic.
 func (d *Diagnostics) ValidUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -131,16 +131,16 @@ func (d *Diagnostics) ValidUTF8(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// List returns the diagnostics. When there are more, the last one says how many are not listed.
+// List returns the diagnostics. Above the limit, the last one counts the rest.
 func (d *Diagnostics) List() []interaction.Diagnostic {
 	if d.count <= MaxDiagnostics {
 		return d.list
 	}
 	return append(d.list, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
-		Detail: fmt.Sprintf("%d more oddities of the output are not listed", d.count-MaxDiagnostics)})
+		Detail: fmt.Sprintf("%d more diagnostics of the output are not listed", d.count-MaxDiagnostics)})
 }
 
-// Clip shortens a text for people, and shows that it did.
+// Clip shortens a text for people, and marks the cut.
 func Clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -159,8 +159,7 @@ func Cut(s string, limit int) string {
 	return s[:max(limit, 0)]
 }
 
-// ForPeople is error output as it stands in a message: trimmed, valid UTF-8, and at most limit
-// bytes of it.
+// ForPeople is error output in a form for messages: trimmed, valid UTF-8, and at most limit bytes.
 func ForPeople(output string, limit int) string {
 	return Clip(strings.ToValidUTF8(strings.TrimSpace(output), "\uFFFD"), limit)
 }

@@ -16,61 +16,57 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// drainTime is how long the pipes of an ended process may be held open by a process that left its
-// group.
+// drainTime is how long a process that left its group can delay the end by holding the pipes.
 const drainTime = 2 * time.Second
 
 // DefaultGrace is the time between TERM and KILL.
 const DefaultGrace = 5 * time.Second
 
-// stderrTail is how much of the end of the error output is kept, in bytes.
+// stderrTail is the size of the error output's end that is kept, in bytes.
 const stderrTail = 4 << 10
 
 // Command says what to start. RunID and Path are required.
 type Command struct {
-	// RunID is the run that the process belongs to; it names the record, so it must be able to be a
-	// file's name.
+	// RunID is the process's run. It names the record, so it must be a valid file name.
 	RunID string
-	// Path is the program, absolute; Args are its arguments without the program, Dir its working
-	// folder.
+	// Path is the program's absolute path; Args are its arguments without the program, Dir its
+	// working folder.
 	Path string
 	Args []string
 	Dir  string
-	// Env is the whole environment, NAME=value; the marks of the run are added to it.
+	// Env is the complete environment, NAME=value; the marks of the run are added.
 	Env []string
-	// TempIn is the folder, in general the run's home, in which the process gets a folder for its
-	// temporary files: TMPDIR, which replaces the one in Env. The folder is removed by Release, or by
-	// Reap or CleanUp of a later host. It is in the system's temporary folder if TempIn does not
-	// exist or is so long that Unix sockets would not fit. Empty: TMPDIR is as in Env.
+	// TempIn is the folder, usually the run's home, in which the process gets a folder for
+	// temporary files; TMPDIR names it, overriding Env. Release, or a later host's Reap or CleanUp,
+	// removes it. It is in the system's temporary folder if TempIn does not exist or is too long
+	// for Unix sockets. Empty: TMPDIR is not changed.
 	TempIn string
-	// Stdin is what the process may read; nil is an empty input. Channel has Process.Stdin be a
-	// pipe to it instead.
+	// Stdin is the process's input; nil is empty. With Channel, Process.Stdin is a pipe to it
+	// instead.
 	Stdin   io.Reader
 	Channel bool
-	// Stderr takes the error output as it comes; nil drops it. Its end is kept in any case, see
-	// Process.ErrorText.
+	// Stderr receives the error output; nil discards it. Process.ErrorText has its end in any case.
 	Stderr io.Writer
-	// Redact takes secrets out of the error output before anything of it is kept or given to
-	// Stderr; nil takes out nothing. Stdout is for its reader to redact.
+	// Redact removes secrets from the error output before it is stored or passed to Stderr; nil
+	// removes nothing. The reader of Stdout must redact it.
 	Redact *redact.Redactor
-	// Grace is the time between TERM and KILL, DefaultGrace when zero.
+	// Grace is the time between TERM and KILL; 0: DefaultGrace.
 	Grace time.Duration
-	// MaxMemory is how much memory the process, its group and all that they started may hold
-	// together, in bytes; no limit when zero, and only that unless MeasuresMemory. It is looked at
-	// every quarter of a second, memory that several processes share counts for each, and what
-	// exceeds it is ended like any other: this stops what grows without end, it does not keep a
-	// machine from running out of memory.
+	// MaxMemory limits the memory of the process, its group and its descendants together, in bytes;
+	// 0: unlimited, the only value without MeasuresMemory. It is sampled every 250 ms, shared
+	// memory counts for each process, and a process over the limit is terminated. This stops
+	// runaway growth; it does not keep the machine from running out of memory.
 	MaxMemory int64
-	// Sandbox may change how the process is started, just before: put a program in front of it
-	// (bwrap, say), set SysProcAttr.Credential, a control group or, with Contain, namespaces. It
-	// must leave the process the leader of its group (no Setsid), and pass on the environment and
-	// the pipes. Nil: the process has the rights of this one. Its error is Start's.
+	// Sandbox may change how the process is started: prepend a program (for example bwrap), set
+	// SysProcAttr.Credential, a control group or, with Contain, namespaces. The process must remain
+	// the leader of its group (no Setsid), and get the environment and the pipes. Nil: the process
+	// has this process's rights. Its error is returned by Start.
 	Sandbox func(cmd *exec.Cmd) error
 }
 
 // Process is a started process and its group. It is safe for concurrent use.
 type Process struct {
-	// Stdin is nil unless Command.Channel. Stdout is to be read to its end, and closed by Release.
+	// Stdin is nil unless Command.Channel. Read Stdout to its end; Release closes it.
 	Stdin  *os.File
 	Stdout *os.File
 
@@ -83,17 +79,16 @@ type Process struct {
 	ended  chan struct{} // closed when the process has ended and its group is gone
 	result error         // of waiting; set before ended is closed
 	stop   sync.Once
-	copied sync.WaitGroup // of the error output
+	copied sync.WaitGroup // the error output
 
 	mu      sync.Mutex
-	cleaned bool         // guarded by mu; nothing that carries the token is left
-	retired bool         // guarded by mu; the process number may be that of another process
-	memory  *MemoryError // guarded by mu; set when the process is ended for its memory
+	cleaned bool         // guarded by mu; no process with the token is left
+	retired bool         // guarded by mu; the process number may have been reused
+	memory  *MemoryError // guarded by mu; set when the process is terminated for its memory
 }
 
-// start runs the command. The goroutine that starts it keeps its thread until the process has
-// ended: on Linux the kernel ends the child when the thread that started it ends, not when the host
-// does.
+// start runs the command. Its goroutine keeps its thread until the process has ended, because on
+// Linux the kernel kills the child when the thread that started it ends, not when the host does.
 func start(c Command, rec record) (*Process, error) {
 	p := &Process{
 		cmd: &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
@@ -134,7 +129,7 @@ func start(c Command, rec record) (*Process, error) {
 		p.Stdin, p.cmd.Stdin = inW, inR
 		closers = append(closers, inR)
 	} else if c.Stdin != nil {
-		p.cmd.WaitDelay = drainTime // an agent that does not read its input must not keep Wait
+		p.cmd.WaitDelay = drainTime // an agent that does not read its input must not block Wait
 	}
 	var stderr io.Writer = p.stderr
 	if c.Stderr != nil {
@@ -146,7 +141,7 @@ func start(c Command, rec record) (*Process, error) {
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		for _, end := range closers {
-			_ = end.Close() // the child has its own
+			_ = end.Close() // the child has a duplicate
 		}
 		if err == nil {
 			p.copied.Go(func() { _, _ = io.Copy(stderr, c.Redact.Reader(errR)) })
@@ -166,25 +161,25 @@ func start(c Command, rec record) (*Process, error) {
 	return p, nil
 }
 
-// wait waits for the process, ends what it left, in its group and elsewhere, and closes the pipes.
+// wait waits for the process, ends the processes that it left, in its group and elsewhere, and
+// closes the pipes.
 func (p *Process) wait(errR *os.File) {
 	p.result = p.withMemory(p.reap())
 	p.clean()
 	if p.Stdin != nil {
 		_ = p.Stdin.Close()
 	}
-	// A process that was not found may hold the pipes open. Give the readers time for what is in
-	// them.
+	// An undetected process may hold the pipes open. Give the readers time for the buffered output.
 	deadline := time.Now().Add(drainTime)
 	_ = p.Stdout.SetReadDeadline(deadline)
 	_ = errR.SetReadDeadline(deadline)
-	p.copied.Wait() // before anybody reads why it failed
+	p.copied.Wait() // before Err and ErrorText are used
 	_ = errR.Close()
 	close(p.ended)
 }
 
-// retire kills what is left of the group. From then on no signal is sent to its number, which the
-// system may give to another process.
+// retire kills the rest of the group. No signal is sent to its number afterwards, because the
+// system may reuse it.
 func (p *Process) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +196,7 @@ func (p *Process) signal(send func(pid int)) {
 	}
 }
 
-// identity is the process's, "" where the system cannot tell.
+// identity is the process's identity; "" if the system does not support it.
 func (p *Process) identity() string {
 	id, err := procid.Of(p.cmd.Process.Pid)
 	if err != nil {
@@ -210,8 +205,9 @@ func (p *Process) identity() string {
 	return id
 }
 
-// End ends the process and its group: TERM, a grace, KILL; and what left the group and carries the
-// token. It returns when they are gone. It may be called more than once and at any time.
+// End ends the process and its group by TERM, a grace period, and KILL, and processes with the
+// token that left the group. It returns when they are gone. It may be called repeatedly and at any
+// time.
 func (p *Process) End() {
 	p.stop.Do(func() {
 		select {
@@ -232,8 +228,8 @@ func (p *Process) End() {
 	p.clean()
 }
 
-// clean ends the processes that left the group and carry the token, once the process has ended. It
-// returns false when one of them may be left.
+// clean ends processes with the token that left the group, once the process has ended. It returns
+// false if one may be left.
 func (p *Process) clean() bool {
 	p.mu.Lock()
 	cleaned := p.cleaned
@@ -246,12 +242,12 @@ func (p *Process) clean() bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cleaned = true // only what carries the token starts more of that, and nothing does any more
+	p.cleaned = true // only processes with the token could start more of them
 	return true
 }
 
-// Ended is closed when the process has ended and what it left is gone. What it wrote can be read
-// for a moment longer.
+// Ended is closed when the process has ended and no process is left. Its output can be read for a
+// short time afterwards.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Running reports whether the process lives.
@@ -264,20 +260,20 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Err waits for the end of the process and says how it ended: nil for status 0, an
-// *os/exec.ExitError for any other, a *MemoryError, which wraps these, when it was ended for its
-// memory.
+// Err waits for the end of the process and returns how it ended: nil for status 0, an
+// *os/exec.ExitError for other statuses, a *MemoryError that wraps these if it was terminated for
+// its memory use.
 func (p *Process) Err() error {
 	<-p.ended
 	return p.result
 }
 
-// ErrorText is the end of what the process wrote to its error output so far.
+// ErrorText is the end of the error output so far.
 func (p *Process) ErrorText() string { return p.stderr.String() }
 
-// Release frees what belongs to an ended process: the reading end of its output, and its temporary
-// folder and its record once nothing is left that it started. It waits for the end. Where a process
-// cannot be ended or the folder cannot be removed, the record stays for a later host.
+// Release waits for the end and frees resources: the reading end of the output, and, once no
+// descendant is left, the temporary folder and the record. If a process cannot be ended or the
+// folder cannot be removed, the record stays for a later host.
 func (p *Process) Release() {
 	<-p.ended
 	clean := p.clean()
@@ -287,11 +283,10 @@ func (p *Process) Release() {
 	}
 }
 
-// Killed reports whether a process ended because somebody else ended it: by KILL, which is also
-// what a system does that runs out of memory, TERM, INT or HUP. A shell or another program that ran
-// it tells the first two by the statuses 137 and 143. Its work was interrupted then; it did not
-// fail. err is what Process.Err returned. A process that was ended for its own memory is none of
-// these.
+// Killed reports whether a process was ended from outside: by KILL (which a system without memory
+// also uses), TERM, INT or HUP. A shell that ran it reports the first two as statuses 137 and 143.
+// The process was then interrupted; it did not fail. err is the result of Process.Err. A process
+// terminated for its memory use does not count.
 func Killed(err error) bool {
 	var memory *MemoryError
 	var exit *exec.ExitError
@@ -305,7 +300,7 @@ func Killed(err error) bool {
 	return slices.Contains([]int{137, 143}, exit.ExitCode())
 }
 
-// tail is a writer that keeps the end of what is written, for the text of a failure.
+// tail is a writer that keeps the end of its input, for the text of a failure.
 type tail struct {
 	mu   sync.Mutex
 	last []byte // guarded by mu

@@ -14,24 +14,24 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// The environment variables by which a run's processes are known: the run's id, and the token of
-// the process.
+// The environment variables that mark a run's processes: the run's id, and the token of the
+// process.
 const (
 	EnvRun   = "INTERLUDE_RUN"
 	EnvToken = "INTERLUDE_TOKEN"
 )
 
-// record describes a process, and all that it starts, for a later host.
+// record describes a process and its descendants for a later host.
 type record struct {
 	RunID string `json:"run_id"`
-	// Token is in the environment of the process and of all that it starts.
+	// Token is in the environment of the process and its descendants.
 	Token string `json:"token"`
-	// Worker is the identity of the host that started it (package procid). While it lives, nobody
-	// else ends the process.
+	// Worker is the identity of the host that started the process (package procid). While it lives,
+	// no other host ends the process.
 	Worker string `json:"worker,omitempty"`
-	// Identity is the process's, once it is started.
+	// Identity is the process's identity, once it is started.
 	Identity string `json:"identity,omitempty"`
-	// Temp is the process's temporary folder, removed after its end. It is on record before it exists.
+	// Temp is the process's temporary folder, recorded before it exists and removed after its end.
 	Temp string `json:"temp,omitempty"`
 }
 
@@ -40,16 +40,16 @@ func (r record) marked(env []string) []string {
 	return append(slices.Clip(env), EnvRun+"="+r.RunID, EnvToken+"="+r.Token)
 }
 
-// newRecord is the record of a process that is about to start. The token is not to be guessed.
+// newRecord is the record of a process about to start, with an unguessable token.
 func newRecord(runID string) record {
 	return record{RunID: runID, Token: rand.Text(), Worker: procid.Self()}
 }
 
-// maxRecord bounds a record that is read, in bytes: processes of the same user could have written
-// it.
+// maxRecord limits the record that is read, in bytes: other processes of the user could have
+// written it.
 const maxRecord = 16 << 10
 
-// suffix ends the names of records; @ stands between the run's id, which cannot hold it, and the
+// suffix ends the names of records; @ separates the run's id, which cannot contain it, from the
 // token.
 const suffix = ".json"
 
@@ -57,13 +57,13 @@ func (t *Table) recordPath(r record) string {
 	return filepath.Join(t.dir, r.RunID+"@"+r.Token+suffix)
 }
 
-// safeName reports whether a run's id can be a file's name; the lifecycle's always can.
+// safeName reports whether a run's id is a valid file name; the lifecycle's ids always are.
 func safeName(runID string) bool {
 	return runID != "" && runID[0] != '.' && len(runID) <= 128 && !strings.ContainsAny(runID, "/\\@\x00")
 }
 
-// write writes the record before the process is started, and again when its identity is known: a
-// process always has a record with its token.
+// write writes the record before the process is started, and again with its identity, so a process
+// always has a record with its token.
 func (t *Table) write(r record) error {
 	if !safeName(r.RunID) {
 		return fmt.Errorf("process: run id %q cannot be the name of a process record", r.RunID[:min(len(r.RunID), 40)])
@@ -89,19 +89,19 @@ func (t *Table) write(r record) error {
 	return nil
 }
 
-// partialSuffix ends the name of a record that is being written. The name says who writes it:
-// should the writer die, the content may be incomplete.
+// partialSuffix ends the name of a record being written. The name includes the writer: if it dies,
+// the content may be incomplete.
 func partialSuffix(worker string) string { return "." + escapeIdentity.Replace(worker) + ".new" }
 
-// An identity is part of a file's name, which can hold neither spaces nor slashes. Both are
-// replaced by characters that no identity has. The length stays: that of a name is limited.
+// An identity in a file name cannot contain spaces or slashes. They are replaced by characters that
+// no identity has, without changing the length, because names have a limit.
 var (
 	escapeIdentity   = strings.NewReplacer(" ", "_", "/", "+")
 	unescapeIdentity = strings.NewReplacer("_", " ", "+", "/")
 )
 
-// removePartial removes the incomplete records of hosts that died while they wrote them. Their
-// process was never started, or has a complete record too.
+// removePartial removes the incomplete records of hosts that died while writing them. Their process
+// was never started, or also has a complete record.
 func (t *Table) removePartial(runID string, gone func(worker string) bool) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -117,23 +117,23 @@ func (t *Table) removePartial(runID string, gone func(worker string) bool) {
 	}
 }
 
-// checkFolder refuses a folder in the system's temporary one that somebody else made or can write
-// to, since its records say which processes are ended. A folder that the host chose is its own
-// concern.
+// checkFolder refuses a folder in the system's temporary folder that another user created or can
+// write to, because its records determine which processes are ended. The host is responsible for a
+// folder that it chose.
 func (t *Table) checkFolder() error {
 	if !t.shared {
 		return nil
 	}
 	if info, err := os.Lstat(t.dir); err != nil || !private(info) {
-		return fmt.Errorf("process records: %s is not this user's alone: remove it, or choose another folder", t.dir)
+		return fmt.Errorf("process records: %s must belong to this user only: remove it, or choose another "+
+			"folder", t.dir)
 	}
 	return nil
 }
 
-// writeDurably writes a file through to the disk, so that an incomplete one is never found under
-// its final name.
+// writeDurably writes a file through to the disk, so the final name never has incomplete content.
 func writeDurably(path string, body []byte) error {
-	// The process may have put something there, a link for example: it knows its token.
+	// The process knows its token and may have created this path, for example as a link.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -145,8 +145,8 @@ func writeDurably(path string, body []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// readRecords reads the records of the run, or all when runID is empty. It returns those that can
-// be read, and an error for the others.
+// readRecords reads the records of the run, or all if runID is empty. It returns the readable ones,
+// and an error for the others.
 func (t *Table) readRecords(runID string) (all []record, broken error) {
 	entries, err := os.ReadDir(t.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -167,14 +167,14 @@ func (t *Table) readRecords(runID string) (all []record, broken error) {
 		want := record{RunID: id, Token: token}
 		body, err := plainfile.Read(t.dir, entry.Name(), maxRecord)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // its host ended it meanwhile
+			continue // its host has just ended it
 		}
 		var r record
 		if err == nil {
 			err = json.Unmarshal(body, &r)
 		}
 		if err == nil && (r.RunID != id || r.Token != token) {
-			err = errors.New("it is of another process")
+			err = errors.New("it belongs to another process")
 		}
 		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("process record %s: %w", t.recordPath(want), err))

@@ -9,21 +9,21 @@ import (
 )
 
 // ResidentProcess is a process that an engine keeps between the turns of a run. A type that embeds
-// *Process has these methods.
+// *Process implements it.
 type ResidentProcess interface {
 	Running() bool
 	Ended() <-chan struct{}
 	Err() error
-	// End ends the process and returns when it is gone.
+	// End ends the process and waits for its end.
 	End()
-	// Release gives back what is kept for the ended process.
+	// Release frees the resources of the ended process.
 	Release()
 }
 
-// Residents are the resident processes of an engine, one a run, and the functions that are called
-// when one ends by itself. It does the work of engine.Resident. It is safe for concurrent use.
+// Residents are an engine's resident processes, one per run, and the functions to call when one
+// ends by itself. It implements the work of engine.Resident. It is safe for concurrent use.
 type Residents[P ResidentProcess] struct {
-	owner string // the package of the engine; it begins the reason of a loss
+	owner string // the engine's package, which begins the reason of a loss
 
 	mu       sync.Mutex
 	byRun    map[string]*Resident[P]   // guarded by mu
@@ -31,14 +31,14 @@ type Residents[P ResidentProcess] struct {
 	scopes   []*Residents[P]           // guarded by mu
 }
 
-// NewResidents returns a registry without processes. owner is the engine's package.
+// NewResidents returns an empty registry. owner is the engine's package.
 func NewResidents[P ResidentProcess](owner string) *Residents[P] {
 	return &Residents[P]{
 		owner: owner, byRun: make(map[string]*Resident[P]), watchers: make(map[*lossWatcher]struct{}),
 	}
 }
 
-// Resident is the entry of one process. Its methods are called by the turn that uses the process.
+// Resident is the entry of one process. Its methods are for the turn that uses the process.
 type Resident[P ResidentProcess] struct {
 	Process P
 
@@ -47,13 +47,13 @@ type Resident[P ResidentProcess] struct {
 	release  sync.Once // Process.Release
 
 	mu sync.Mutex
-	// busy says that a turn uses the process, and notices by itself when it ends.
+	// busy means that a turn uses the process, and detects its end.
 	busy bool // guarded by mu
-	// noLoss says that the end is wanted, or was reported.
+	// noLoss means that the end is intended, or was reported.
 	noLoss bool // guarded by mu
 }
 
-// lossWatcher is a function that OnLoss registered.
+// lossWatcher is a function registered with OnLoss.
 type lossWatcher struct {
 	mu sync.Mutex // held while fn is called, so that stop waits for the call
 	fn func(runID string, reason error)
@@ -69,7 +69,7 @@ func (r *Residents[P]) Scope() *Residents[P] {
 	return scope
 }
 
-// Add registers the process of a run for the turn that started it.
+// Add registers a run's process for the turn that started it.
 func (r *Residents[P]) Add(runID string, p P) *Resident[P] {
 	e := &Resident[P]{Process: p, registry: r, runID: runID, busy: true}
 	r.mu.Lock()
@@ -79,8 +79,8 @@ func (r *Residents[P]) Add(runID string, p P) *Resident[P] {
 	return e
 }
 
-// Acquire returns the run's process for a turn. It is nil when the run has none, or when its
-// process has ended: then the loss is reported, unless it was before.
+// Acquire returns the run's process for a turn. It returns nil if the run has none, or if its
+// process has ended; the loss is then reported, unless it was before.
 func (r *Residents[P]) Acquire(runID string) *Resident[P] {
 	e := r.find(runID)
 	if e == nil {
@@ -102,15 +102,15 @@ func (r *Residents[P]) find(runID string) *Resident[P] {
 	return r.byRun[runID]
 }
 
-// End ends the run's process, if there is one, and returns when it is gone; see engine.Resident.
+// End ends the run's process, if there is one, and waits for its end; see engine.Resident.
 func (r *Residents[P]) End(runID string) {
 	if e := r.find(runID); e != nil {
 		e.End()
 	}
 }
 
-// Close ends all processes, also those of the scopes. They end at the same time, so that it takes
-// one grace however many there are.
+// Close ends all processes, including those of the scopes, concurrently, so it takes one grace
+// period.
 func (r *Residents[P]) Close() {
 	r.mu.Lock()
 	runs, scopes := slices.Collect(maps.Keys(r.byRun)), slices.Clone(r.scopes)
@@ -125,7 +125,7 @@ func (r *Residents[P]) Close() {
 	all.Wait()
 }
 
-// OnLoss has fn called for each process that ends by itself while no turn uses it; see
+// OnLoss registers fn for each process that ends by itself while no turn uses it; see
 // engine.Resident. fn must not call stop.
 func (r *Residents[P]) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	w := &lossWatcher{fn: fn}
@@ -142,21 +142,21 @@ func (r *Residents[P]) OnLoss(fn func(runID string, reason error)) (stop func())
 	}
 }
 
-// ExpectEnd says that the process is about to be ended on purpose: its end is no loss.
+// ExpectEnd says that the process is about to be ended on purpose: its end is not a loss.
 func (e *Resident[P]) ExpectEnd() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.noLoss = true
 }
 
-// End ends the process, and returns when it is gone. That is no loss.
+// End ends the process, which is not a loss, and waits for its end.
 func (e *Resident[P]) End() {
 	e.ExpectEnd()
 	e.Process.End()
 	e.Remove()
 }
 
-// TurnOver says that the turn does not use the process any more, and reports the loss of one that
+// TurnOver says that the turn no longer uses the process, and reports the loss of a process that
 // has ended by itself.
 func (e *Resident[P]) TurnOver() {
 	e.mu.Lock()
@@ -167,9 +167,9 @@ func (e *Resident[P]) TurnOver() {
 	}
 }
 
-// Remove releases an ended process and takes it out of the registry. It returns when that is done,
-// by whichever caller. The process stays in the registry until it is released, so that Close waits
-// for it.
+// Remove releases an ended process and removes it from the registry. It returns when this is done
+// by any caller. The process stays in the registry until it is released, so that Close waits for
+// it.
 func (e *Resident[P]) Remove() {
 	e.release.Do(e.Process.Release)
 	r := e.registry
@@ -191,7 +191,7 @@ func (e *Resident[P]) awaitEnd() {
 	}
 }
 
-// reportLoss removes the ended process, and tells the watchers once that it ended by itself.
+// reportLoss removes the ended process, and notifies the watchers once that it ended by itself.
 func (e *Resident[P]) reportLoss() {
 	e.mu.Lock()
 	reported := e.noLoss
@@ -214,7 +214,7 @@ func (e *Resident[P]) reportLoss() {
 	}
 }
 
-// call calls the function unless it was removed meanwhile.
+// call calls the function unless it has been removed.
 func (w *lossWatcher) call(runID string, reason error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,23 +16,23 @@ import (
 const findsByToken = true
 
 const (
-	// endTime is how long endByToken waits for killed processes to be gone.
+	// endTime is how long endByToken waits for killed processes to disappear.
 	endTime = 10 * time.Second
-	// maxUncertain is how often a scan is repeated that may have missed a process.
+	// maxUncertain limits how often an uncertain scan is repeated.
 	maxUncertain = 6
-	// maxWithoutEnviron is how many scans a process has to show no environment until it counts as
-	// one that has none.
+	// maxWithoutEnviron is the number of scans after which a process without a visible environment
+	// counts as having none.
 	maxWithoutEnviron = 3
 )
 
-// endByToken kills every process of this machine that carries the token, wherever it went, and
-// reports whether all are gone, also those of the killed group; 0 is no group.
+// endByToken kills every process of this machine with the token, and reports whether all are gone,
+// including those of the killed group; 0 is no group.
 //
-// One scan of the machine is not enough, for two reasons. A process that ended after it was listed
-// and before it was read may have started another one, which is not listed. And a process that is
-// just starting a program shows no environment for a moment. Such a scan is uncertain and is
-// repeated. A killed process shows no environment either while the kernel frees its memory, and
-// closes its files only after that: it is waited for by its identity.
+// One scan of the machine is not enough, for two reasons. A process that ended between being listed
+// and being read may have started another one, which is not listed. And a process that is just
+// starting a program briefly shows no environment. Such a scan is uncertain and is repeated. A
+// killed process also shows no environment while the kernel frees its memory, and closes its files
+// only later, so it is awaited by its identity.
 func endByToken(token string, group int) bool {
 	s := scanner{token: token, group: group, withoutEnviron: make(map[int]int), killed: make(map[string]bool)}
 	uncertain := 0
@@ -53,16 +53,16 @@ func endByToken(token string, group int) bool {
 	}
 }
 
-// scanner finds and kills the processes that carry a token.
+// scanner finds and kills the processes with a token.
 type scanner struct {
 	token string
-	group int // that was killed, or 0
+	group int // the killed group, or 0
 	// withoutEnviron counts, by process number, the scans in which a process showed no environment.
 	withoutEnviron map[int]int
-	killed         map[string]bool // by identity; those that may not be gone yet
+	killed         map[string]bool // by identity; may not be gone yet
 }
 
-// scan kills what carries the token. certain is false when it may have missed a process.
+// scan kills the processes with the token. certain is false if it may have missed one.
 func (s *scanner) scan() (found int, certain bool, err error) {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
@@ -85,15 +85,15 @@ func (s *scanner) scan() (found int, certain bool, err error) {
 			if s.mayCarry(pid) {
 				certain = false
 			}
-		default: // it is another user's
+		default: // another user's process
 		}
 	}
 	return found, certain, nil
 }
 
-// mayCarry reports whether a process that shows no environment may carry the token, or may have
-// started one that does since it was listed. A process that was a zombie in the scan before has
-// not.
+// mayCarry reports whether a process without a visible environment may have the token, or may have
+// started such a process since it was listed. A process that was already a zombie in the previous
+// scan has not.
 func (s *scanner) mayCarry(pid int) bool {
 	state, parent := stateOf(pid)
 	switch {
@@ -109,8 +109,8 @@ func (s *scanner) mayCarry(pid int) bool {
 	return s.withoutEnviron[pid] <= maxWithoutEnviron
 }
 
-// kill ends the process if it carries the token. A descriptor holds the process meanwhile, so that
-// its number cannot pass to another.
+// kill ends the process if it has the token. A descriptor pins the process, so that its number
+// cannot be reused.
 func (s *scanner) kill(pid int) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -118,13 +118,13 @@ func (s *scanner) kill(pid int) {
 	}
 	defer func() { _ = p.Release() }()
 	id, err := procid.Of(pid)
-	if carries(pid, s.token) && p.Kill() == nil && err == nil { // it may have ended meanwhile
+	if carries(pid, s.token) && p.Kill() == nil && err == nil { // it may have ended since
 		s.killed[id] = true
 	}
 }
 
-// killedRemain reports whether a process that was killed, by number or with the group, is not gone
-// yet.
+// killedRemain reports whether a process that was killed, by number or with the group, still
+// exists.
 func (s *scanner) killedRemain() bool {
 	for id := range s.killed {
 		if procid.Alive(id) == procid.Living {
@@ -135,7 +135,7 @@ func (s *scanner) killedRemain() bool {
 	if s.group == 0 || syscall.Kill(-s.group, 0) != nil {
 		return false
 	}
-	names, err := os.ReadDir("/proc") // the group has a process, if only a zombie that nobody waits for
+	names, err := os.ReadDir("/proc") // the group has a process, perhaps only a zombie without a waiting parent
 	if err != nil {
 		return false
 	}
@@ -157,7 +157,7 @@ func inGroup(pid, group int) bool {
 	return err == nil && of == group
 }
 
-// carries reports whether the token is in the environment that the process was started with.
+// carries reports whether the token is in the process's initial environment.
 func carries(pid int, token string) bool {
 	env, err := environ(pid)
 	return err == nil && holds(env, token)
@@ -167,8 +167,8 @@ func holds(env []byte, token string) bool {
 	return bytes.Contains(append([]byte{0}, env...), []byte("\x00"+EnvToken+"="+token+"\x00"))
 }
 
-// environ is the environment that the process was started with. When its first thread has ended,
-// the other threads still show it.
+// environ is the process's initial environment. If its first thread has ended, the other threads
+// still show it.
 func environ(pid int) ([]byte, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	env, err := os.ReadFile(dir + "/environ")
@@ -191,7 +191,7 @@ func environ(pid int) ([]byte, error) {
 }
 
 // isBare reports whether the process was started without any environment. A process that is just
-// being started shows no arguments either: they come a moment before the environment.
+// being started shows no arguments either: they appear shortly before the environment.
 func isBare(pid int) bool {
 	args, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(args) == 0 {
@@ -201,7 +201,7 @@ func isBare(pid int) bool {
 	return err == nil && len(env) == 0
 }
 
-// stateOf is the state of a process and its parent's number, "" when it is gone.
+// stateOf is the state of a process and its parent's number; "" if it is gone.
 func stateOf(pid int) (state, parent string) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// Supported says that this system can keep processes under control: it needs process groups and
-// signals.
+// Supported says that this system can control processes: it has process groups and signals.
 const Supported = true
 
-// group gives the command a process group of its own, and its death with the thread that starts it.
+// group starts the command in a new process group that dies with the thread that starts it.
 func group(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -22,14 +21,13 @@ func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 }
 
-// Contain has the command start as the first process of a process namespace: when it ends, or its
-// host dies, the kernel ends all that it started, whatever that hid from. It is for
-// Command.Sandbox.
+// Contain starts the command as the first process of a process namespace: when it ends, or its host
+// dies, the kernel ends all its descendants, even hidden ones. Use it in Command.Sandbox.
 //
-// It needs Linux, and root's rights or user namespaces for everybody, which some systems and
-// containers forbid: then Start fails with EPERM. As the first process of its namespace the program
-// gets no signal that it does not handle, so that without a handler for TERM it is ended after
-// Command.Grace. A user namespace has this user alone: files of others look like nobody's, and sudo
+// It needs Linux, and root or unprivileged user namespaces, which some systems and containers
+// forbid: then Start fails with EPERM. As the first process of its namespace, the program gets only
+// signals that it handles, so a program without a handler for TERM is killed after Command.Grace. A
+// user namespace has only this user: files of other users appear to belong to user nobody, and sudo
 // does nothing.
 func Contain(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
@@ -45,8 +43,8 @@ func Contain(cmd *exec.Cmd) error {
 	return nil
 }
 
-// reap waits for the process and ends what it left in its group, while it is still a zombie: until
-// then its number cannot be anybody else's.
+// reap waits for the process and ends the rest of its group while it is still a zombie, because
+// until then its number cannot be reused.
 func (p *Process) reap() error {
 	awaitExit(p.cmd.Process.Pid)
 	p.retire()
@@ -66,10 +64,10 @@ func awaitExit(pid int) {
 	}
 }
 
-// endGroup kills the group of a recorded process that lives, since a process of the group may have
-// dropped its environment. The leader is stopped first, by a descriptor, so that it cannot end
-// between the check of its identity and the signal to its group. It returns the group that it
-// killed, or 0.
+// endGroup kills the group of a recorded process that lives, because a process of the group may
+// have dropped its environment. It first stops the leader, through a descriptor, so that the leader
+// cannot end between the check of its identity and the signal to its group. It returns the killed
+// group, or 0.
 func endGroup(r record) int {
 	pid, ok := procid.PID(r.Identity)
 	if !ok {

@@ -7,11 +7,10 @@ import (
 	"syscall"
 )
 
-// Supported says that this system can keep processes under control: it needs process groups and
-// signals.
+// Supported says that this system can control processes: it has process groups and signals.
 const Supported = true
 
-// group gives the command a process group of its own.
+// group starts the command in a new process group.
 func group(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -19,11 +18,11 @@ func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// Contain is for Linux.
+// Contain needs Linux.
 func Contain(*exec.Cmd) error { return ErrUnsupported }
 
-// reap waits for the process and ends what it left in its group. A group keeps its number as long
-// as it has a process.
+// reap waits for the process and ends the rest of its group. A group keeps its number as long as it
+// has a process.
 func (p *Process) reap() error {
 	err := p.cmd.Wait()
 	p.retire()
@@ -33,9 +32,8 @@ func (p *Process) reap() error {
 // findsByToken says that processes are found by the token in their environment.
 const findsByToken = false
 
-// endByToken cannot read other processes' environments here: it reports that it does not know.
+// endByToken cannot read other processes' environments here, so the result is unknown.
 func endByToken(string, int) bool { return false }
 
-// endGroup does nothing: where the leader's environment cannot be read, its number might be
-// another's.
+// endGroup does nothing: without the leader's environment, its number might have been reused.
 func endGroup(record) int { return 0 }

@@ -11,19 +11,18 @@ import (
 )
 
 // terminateGroup asks every process of the group to end.
-func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) } // it may be gone already
+func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) } // it may already be gone
 
 // killGroup ends every process of the group.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// private reports whether it is a folder of this user's that nobody else can write to.
+// private reports whether it is a folder of this user that only this user can write to.
 func private(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.IsDir() && info.Mode().Perm()&0o022 == 0 && int64(stat.Uid) == int64(os.Getuid())
 }
 
-// giveTemp gives the temporary folder, "" for none, to the user that a sandbox has the command run
-// as.
+// giveTemp gives the temporary folder, "" for none, to the sandbox's user.
 func giveTemp(dir string, cmd *exec.Cmd) error {
 	if dir == "" || cmd.SysProcAttr == nil || cmd.SysProcAttr.Credential == nil {
 		return nil

@@ -5,8 +5,7 @@ import (
 	"os/exec"
 )
 
-// Supported says that this system can keep processes under control: it needs process groups and
-// signals.
+// Supported says that this system can control processes: it has process groups and signals.
 const Supported = false
 
 const findsByToken = false
@@ -20,7 +19,7 @@ func (p *Process) reap() error {
 func endGroup(record) int { return 0 }
 func group(*exec.Cmd)     {}
 
-// Contain is for Linux.
+// Contain needs Linux.
 func Contain(*exec.Cmd) error { return ErrUnsupported }
 
 func terminateGroup(int)          {}

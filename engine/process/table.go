@@ -11,23 +11,23 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// ErrUnsupported says that this system has no process groups and signals.
+// ErrUnsupported: this system has no process groups and signals.
 var ErrUnsupported = errors.New("process: child processes are not supported on this system: process groups and " +
 	"signals are needed")
 
-// Table keeps a record for each process that it started, by which a later host finds what a dead
-// one left. It is safe for concurrent use, also by several processes in one folder.
+// Table stores a record for each started process, by which a later host finds the processes of a
+// dead one. It is safe for concurrent use, also by several processes in one folder.
 type Table struct {
 	dir string
-	// shared says that the records are in the system's temporary folder, where others may have been
-	// first.
+	// shared means that the records are in the system's temporary folder, where other users could
+	// have created it first.
 	shared bool
 	memory meter
 }
 
-// NewTable keeps its records in dir, which must outlive the processes and be this machine's own.
-// Empty stands for a folder of the user's in the system's temporary folder, which is refused when
-// others can write to it. Nothing is made before the first Start.
+// NewTable stores records in dir, which must be on this machine and outlive the processes. Empty:
+// the user's folder in the system's temporary folder, which is refused if others can write to it.
+// It is created by the first Start.
 func NewTable(dir string) *Table {
 	if dir == "" {
 		return &Table{dir: filepath.Join(os.TempDir(), "interlude-"+strconv.Itoa(os.Getuid())), shared: true}
@@ -35,8 +35,8 @@ func NewTable(dir string) *Table {
 	return &Table{dir: dir}
 }
 
-// Start starts a process. It is on record before it exists, so that whatever happens to this host,
-// a later one knows it by its token. The error is the system's, wrapped.
+// Start starts a process. Its record is written first, so a later host can find it by its token
+// after any failure of this one. The error wraps the system's.
 func (t *Table) Start(c Command) (*Process, error) {
 	if !Supported {
 		return nil, ErrUnsupported
@@ -74,33 +74,32 @@ func (t *Table) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// Reap ends the processes that a dead host left of the run, and returns when they are gone. It
-// finds them by the token in their environment, which nobody can guess, and their group by the
-// identity of its leader; no process is ever ended by its number alone. It does not touch processes
-// of a host that lives, which may have taken the run over. The error names processes that may be
-// left, also on systems where an environment cannot be read.
+// Reap ends the processes that a dead host left for the run, and waits for their end. It finds them
+// by the unguessable token in their environment, and their group by the identity of its leader,
+// never by number only. It does not touch processes of a living host, which may have taken the run
+// over. The error names processes that may be left, also on systems where an environment cannot be
+// read.
 func (t *Table) Reap(ctx context.Context, runID string) error {
 	return t.endRecorded(ctx, runID, func(worker string) bool { return procid.Alive(worker) != procid.Living })
 }
 
-// CleanUp ends the processes that dead hosts left of any run, and removes their temporary folders and
-// their records. A host
-// must be known to be dead: one that shares the folder from another container may live. Where the
-// system cannot tell (see the package), nothing is ended.
+// CleanUp ends the processes that dead hosts left for any run, and removes their temporary folders
+// and records. A host must be known to be dead, because a host in another container may share the
+// folder. If the system cannot decide this (see the package), no process is ended.
 func (t *Table) CleanUp(ctx context.Context) error {
 	return t.endRecorded(ctx, "", func(worker string) bool {
 		return procid.Alive(worker) == procid.Dead || procid.OfEarlierBoot(worker)
 	})
 }
 
-// endRecorded ends the recorded processes of hosts that are gone: those of the run, or all when
-// runID is empty.
+// endRecorded ends the recorded processes of dead hosts: those for the run, or all if runID is
+// empty.
 func (t *Table) endRecorded(ctx context.Context, runID string, gone func(worker string) bool) error {
 	records, broken := t.readRecords(runID)
 	if broken == nil {
 		t.removePartial(runID, gone)
 	}
-	hostGone := make(map[string]bool) // by worker, since one worker may have many records
+	hostGone := make(map[string]bool) // by worker, because one worker may have many records
 	for _, r := range records {
 		if ctx.Err() != nil {
 			return errors.Join(broken, context.Cause(ctx))

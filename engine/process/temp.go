@@ -16,13 +16,13 @@ import (
 // envTemp is the environment variable that names the folder for temporary files.
 const envTemp = "TMPDIR"
 
-// maxTempPath is the longest path of a temporary folder in a run's home, in bytes. Programs keep
-// Unix sockets in their temporary folder, and the path of a socket has at most 103 bytes on some
-// systems.
+// maxTempPath is the maximum length of a temporary folder's path in a run's home, in bytes.
+// Programs create Unix sockets in their temporary folder, and on some systems a socket's path is
+// limited to 103 bytes.
 const maxTempPath = 64
 
-// TempIn is Command.TempIn for a process of a turn: the run's home, or "" if Set names the folder for
-// temporary files.
+// TempIn is Command.TempIn for a process of a turn: the run's home, or "" if Set names the folder
+// for temporary files.
 func (e Environment) TempIn(home string) string {
 	if _, set := e.Set[envTemp]; set {
 		return ""
@@ -31,8 +31,8 @@ func (e Environment) TempIn(home string) string {
 }
 
 // tempPath chooses the path of the process's temporary folder, "" for none. It is in the system's
-// temporary folder if Command.TempIn cannot be used or makes the path too long. A sandbox often shows
-// the run's folders only, so there a long path is the smaller evil.
+// temporary folder if Command.TempIn cannot be used or makes the path too long. Sandboxes often
+// contain only the run's folders, so there a long path is the lesser evil.
 func (c Command) tempPath() string {
 	if c.TempIn == "" {
 		return ""
@@ -41,7 +41,7 @@ func (c Command) tempPath() string {
 	system := filepath.Join(os.TempDir(), "interlude-"+name[:10])
 	own := filepath.Join(c.TempIn, "t"+name[:7])
 	root, err := plainfile.Root(c.TempIn)
-	if err != nil { // an agent may have removed its home, or put a link in its place
+	if err != nil { // an agent may have removed its home, or replaced it by a link
 		return system
 	}
 	_ = root.Close() // nothing was written to it
@@ -51,8 +51,8 @@ func (c Command) tempPath() string {
 	return own
 }
 
-// makeTemp makes the temporary folder of a record, unless the record names none. A folder that is
-// there already belongs to another process.
+// makeTemp creates the temporary folder of a record, if it has one. An existing folder belongs to
+// another process.
 func (r record) makeTemp() error {
 	if r.Temp == "" {
 		return nil
@@ -63,7 +63,8 @@ func (r record) makeTemp() error {
 	return nil
 }
 
-// tempName matches the names that tempPath gives: no record has another folder removed.
+// tempName matches the names from tempPath, so that a record cannot cause the removal of any other
+// folder.
 var tempName = regexp.MustCompile(`^(t[a-z2-7]{7}|interlude-[a-z2-7]{10})$`)
 
 // removeTemp removes the temporary folder of a record, once its processes are gone.
@@ -90,7 +91,7 @@ func makeWritable(dir string) error {
 	defer func() { _ = root.Close() }() // it is removed
 	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
-			return nil //nolint:nilerr // the removal reports what is left
+			return nil //nolint:nilerr // the removal reports failures
 		}
 		return root.Chmod(path, 0o700)
 	})
