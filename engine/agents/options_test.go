@@ -132,15 +132,15 @@ func TestSeedIsCopiedIntoTheHomeOnce(t *testing.T) {
 // What a host wants wrongly is said at once.
 func TestNewSaysWhatIsWrongInItsOptions(t *testing.T) {
 	for want, o := range map[string]agents.Options{
-		"leave Home empty":     {Home: agents.UserHome, Seed: map[string]string{"a": "b"}},
-		"a path within":        {Seed: map[string]string{"../a": "b"}},
-		"the file to copy":     {Seed: map[string]string{"a": ""}},
-		"cannot be resident":   {Resident: true},
-		"unknown placeholder":  {Args: []string{"{oops}"}},
-		"must not be negative": {Grace: -1},
-		"in neither Env nor":   {Secrets: []string{"OOPS"}},
-		"less than 6 bytes":    {Set: map[string]string{"CODEX_API_KEY": "short"}},
-		"is not a variable that":  {Set: map[string]string{"A=B": "c"}},
+		"leave Home empty":       {Home: agents.UserHome, Seed: map[string]string{"a": "b"}},
+		"a path within":          {Seed: map[string]string{"../a": "b"}},
+		"the file to copy":       {Seed: map[string]string{"a": ""}},
+		"cannot be resident":     {Resident: true},
+		"unknown placeholder":    {Args: []string{"{oops}"}},
+		"must not be negative":   {Grace: -1},
+		"in neither Env nor":     {Secrets: []string{"OOPS"}},
+		"less than 6 bytes":      {Set: map[string]string{"CODEX_API_KEY": "short"}},
+		"is not a variable that": {Set: map[string]string{"A=B": "c"}},
 	} {
 		_, err := agents.Codex(o)
 		require.ErrorContains(t, err, want)
