@@ -21,36 +21,38 @@ type Agent[In, Out any] struct {
 	call func(c *Ctx, in In) (Out, error)
 }
 
-// New makes an engine of a function. The name is stored with each run, so that no function
-// continues a run of another one. In is decoded from the run's input (Spec.Input), or is its prompt
-// if it is a string and there is no input. Out is the run's output: a string is its final text, and
-// anything else must be a JSON object.
+// New makes an engine of a function. The name is stored with each run, so that no other function
+// continues it. In is decoded from the run's input (Spec.Input), or is its prompt if In is a string
+// and there is no input. Out is the run's output: a string is its final text, and any other type
+// must encode as a JSON object.
 //
-// It panics if the name is empty, or if Out cannot be such an output.
+// It panics if the name is empty, or Out cannot be an output.
 func New[In, Out any](name string, f func(c *Ctx, in In) (Out, error)) *Agent[In, Out] {
 	var zero Out
 	if name == "" || len(name) > maxName || f == nil {
-		panic(fmt.Sprintf("flow: a function needs a name of at most %d bytes, not %.200q", maxName, name))
+		panic(fmt.Sprintf("flow: a function needs a name of 1 to %d bytes, not %.200q", maxName, name))
 	}
 	if _, err := outcomeOf(zero); err != nil {
-		panic(fmt.Sprintf("flow: function %s returns a %s, which is no output: %v", name, reflect.TypeFor[Out](), err))
+		panic(fmt.Sprintf("flow: function %s returns a %s, which cannot be an output: "+
+			"%v", name, reflect.TypeFor[Out](), err))
 	}
 	return &Agent[In, Out]{name, f}
 }
 
 // Profile is resumable and plain.
 func (a *Agent[In, Out]) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: engine.Resumable, Reason: "a function goes on from its run's journal", Plain: true}, nil
+	return engine.Profile{Kind: engine.Resumable, Reason: "a function continues from its run's " +
+		"journal", Plain: true}, nil
 }
 
-// CanBranch implements engine.Brancher. There is nothing to copy: a session has only the function's
-// name, and a fork inherits the journal as it was at the question.
+// CanBranch implements engine.Brancher. A session has only the function's name, and a fork inherits
+// the journal as of the question, so there is nothing to copy.
 func (a *Agent[In, Out]) CanBranch(_ context.Context, p engine.BranchPoint) error {
 	switch {
 	case p.Session.Engine != sessionEngine || string(p.Session.Data) != a.name:
 		return a.foreign(&p.Session)
 	case p.Message:
-		return fmt.Errorf("function %s takes no message after its end; name a settled question", a.name)
+		return fmt.Errorf("function %s accepts no message after its end; name a settled question", a.name)
 	}
 	return nil
 }
@@ -67,7 +69,7 @@ func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
 		"the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name))
 }
 
-// RunTurn calls the function, which goes on from where its journal ends.
+// RunTurn calls the function, which continues from the end of its journal.
 func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if h := t.Session; h != nil && (h.Engine != sessionEngine || string(h.Data) != a.name) {
 		return engine.Outcome{}, a.foreign(h)
@@ -93,10 +95,10 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 	o, err := c.outcome(err, func() (engine.Outcome, error) {
 		if t.Repair != "" {
 			return engine.Outcome{}, &engine.Failure{Code: engine.CodeOutputInvalid,
-				Detail: "a function gives the same output again, which is not valid: " + t.Repair}
+				Detail: "a function returns the same invalid output again: " + t.Repair}
 		}
 		o, err := outcomeOf(out)
-		if err == nil && len(c.undo) > 0 && len(t.OutputSchema) > 0 { // otherwise nothing is lost if the run checks it
+		if err == nil && len(c.undo) > 0 && len(t.OutputSchema) > 0 { // otherwise the run checks it
 			err = checkOutput(t.OutputSchema, o.Output)
 		}
 		return o, err
@@ -111,7 +113,7 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 // sessionEngine names the sessions of functions, whose data is the function's name.
 const sessionEngine = "flow"
 
-// maxName bounds the names of functions, steps and questions.
+// maxName limits the names of functions, steps and questions, in bytes.
 const maxName = 128
 
 // inputOf decodes the input of the run.
@@ -124,7 +126,7 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 		if reflect.TypeFor[In]() == reflect.TypeFor[struct{}]() {
 			return in, nil
 		}
-		return in, errors.New("it has none (Spec.Input)")
+		return in, errors.New("the run has no input (Spec.Input)")
 	}
 	err = decode(t.InputJSON, &in)
 	return in, err
@@ -134,7 +136,7 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 func outcomeOf(out any) (engine.Outcome, error) {
 	body, err := json.Marshal(out)
 	if err != nil {
-		return engine.Outcome{}, failed(err, "the result is no JSON")
+		return engine.Outcome{}, failed(err, "the result cannot be encoded as JSON")
 	}
 	var text string
 	if json.Unmarshal(body, &text) == nil && !bytes.Equal(body, []byte("null")) {
@@ -143,7 +145,7 @@ func outcomeOf(out any) (engine.Outcome, error) {
 	return engine.Output(json.RawMessage(body))
 }
 
-// errExited is the error of code whose goroutine was ended.
+// errExited is the error of code that called runtime.Goexit.
 var errExited = errors.New("flow: ended by runtime.Goexit")
 
 // checkOutput returns an error if the run will not accept the output.
@@ -162,8 +164,8 @@ func checkOutput(declared, output []byte) error {
 	return nil
 }
 
-// guarded calls code of the host, and returns its panic as an error. The code has a goroutine of its
-// own, so that runtime.Goexit in it ends nothing else.
+// guarded calls code of the host, and returns its panic as an error. The code has a separate
+// goroutine, so runtime.Goexit ends only that.
 func guarded[T any](f func() (T, error)) (v T, err error) {
 	returned := make(chan struct{})
 	err = errExited
@@ -175,33 +177,33 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 			}
 		}()
 		if v, err = f(); err != nil {
-			_ = err.Error() // a method of the host's, which panics for a nil pointer
+			_ = err.Error() // a method of the host, which may panic for a nil pointer
 		}
 	}()
 	<-returned
 	return v, err
 }
 
-// misfit is the error of a turn whose code does not fit the journal, the input or the session of
+// misfit is the error of a turn whose code does not match the journal, the input or the session of
 // the run. It holds the run.
 func misfit(format string, args ...any) error {
 	return engine.Hold(engine.CodeEngineFailed, fmt.Sprintf(format, args...))
 }
 
-// failed is the error of a turn that cannot succeed, however often it is executed. Cause may be nil.
+// failed is the error of a turn that can never succeed. Cause may be nil.
 func failed(cause error, format string, args ...any) error {
 	return &engine.Failure{Code: engine.CodeEngineFailed, Detail: fmt.Sprintf(format, args...), Err: cause}
 }
 
-// putsOff reports whether an error of the host's code is not final: engine.Later puts the turn off,
+// putsOff reports whether an error of the host's code is not final: engine.Later delays the turn,
 // and engine.Hold holds the run.
 func putsOff(err error) bool {
 	var f *engine.Failure
 	return errors.As(err, &f) && (f.Transient || f.Held)
 }
 
-// decode decodes a JSON value strictly: a member that the type does not have is an error, since it
-// shows that the value was another type's.
+// decode decodes a JSON value strictly: an unknown member is an error, because it belongs to a
+// different type.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -215,7 +217,7 @@ func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engi
 	failure := r.failed()
 	if failure == nil && c.over == nil {
 		if failure = err; err == nil && r.checkLeft(true, nil) == nil {
-			o, failure = guarded(success) // which calls methods of the host's types
+			o, failure = guarded(success) // calls methods of the host's types
 		}
 	}
 	if failure != nil && !putsOff(failure) {
@@ -242,15 +244,15 @@ func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engi
 	o = engine.SleepUntil(r.wake)
 	for _, a := range r.await {
 		o.Children = append(o.Children, a.runs...)
-		o.AnyChild = a.any || len(r.await) > 1 // the first end may let its branch go on
+		o.AnyChild = a.any || len(r.await) > 1 // the first end may let its branch continue
 	}
 	o.Journal = r.drainPending()
 	return o, nil
 }
 
-// park makes the outcome of a turn that asks. Several branches may ask: their questions are asked
-// together, as many as fit, and the run goes on when all are answered. Questions with a rule are
-// asked alone; what is not asked now is asked by a later turn.
+// park makes the outcome of a turn that asks. Questions of several branches are asked together up
+// to the limits, and the run continues when all are answered. Questions with a rule are asked
+// separately; a later turn asks the rest.
 func (r *run) park() engine.Outcome {
 	slices.SortFunc(r.asking, func(a, b *asking) int { return comparePaths(a.path, b.path) })
 	first := r.asking[0]
@@ -274,14 +276,14 @@ func (r *run) spent() engine.Usage {
 	return r.usage
 }
 
-// drainPending returns the entries that are not written yet. The caller holds mu.
+// drainPending returns the entries not yet written. The caller holds mu.
 func (r *run) drainPending() []engine.JournalEntry {
 	pending := r.pending
 	r.pending, r.due = nil, false
 	return pending
 }
 
-// machineClock is the clock of a turn that has none, because no lifecycle executes it.
+// machineClock is the clock of a turn without a lifecycle.
 type machineClock struct{}
 
 func (machineClock) Now() time.Time { return time.Now() }

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// All executes branches at the same time, each with a Ctx of its own, and returns when each of them
-// has returned. The places of a branch in the journal do not depend on what the others do.
-// Questions of several branches are asked together, and the run goes on when each is answered.
+// All executes branches concurrently, each with its own Ctx, and returns when all have returned.
+// The places of a branch in the journal do not depend on the other branches. Questions of several
+// branches are asked together, and the run continues when each is answered.
 //
-// The error joins the errors of the branches, in their order. Results are left by the branches in
-// variables of the function. If a branch waits, the error of All matches ErrTurnOver.
+// The error joins the errors of the branches, in their order. Branches leave results in variables
+// of the function. If a branch waits, the error of All matches ErrTurnOver.
 func All(c *Ctx, branches ...func(c *Ctx) error) error {
 	path, err := c.acquire(typeAll, "")
 	if err != nil {

@@ -22,15 +22,15 @@ type asking struct {
 	size      int // of the questions in the run's record, in bytes
 }
 
-// answered is an answer that the turn got, and the question that it answers.
+// answered is an answer of this turn, with the question that it answers.
 type answered struct {
 	path, name string
-	number     int // of the question among those that were asked at its place, from 0
+	number     int // among the questions asked at its place, from 0
 	answer     engine.Answer
 }
 
-// refOf is the Ref of a question (engine.Question.Ref). Its answer has the same, and so leads back
-// to the place.
+// refOf is the Ref of a question (engine.Question.Ref). Its answer has the same Ref, which
+// identifies the place.
 func refOf(path string, number int, name string) string {
 	return "flow " + path + " " + strconv.Itoa(number) + " " + name
 }
@@ -42,18 +42,18 @@ func readRef(a engine.Answer) (answered, error) {
 			return answered{parts[1], parts[3], number, a}, nil
 		}
 	}
-	return answered{}, misfit("the run has an answer to question %d, which no function asked", a.ID)
+	return answered{}, misfit("the run has an answer to question %d, which this function did not ask", a.ID)
 }
 
-// Ask asks a person. The run parks: it holds no slot, and costs a row until it is answered. Then
-// the function goes on here with the answer.
+// Ask asks a person. The run parks: it holds no slot, and costs one database row until it is
+// answered. The function then continues here with the answer.
 //
 // If T is engine.Answer, Ask returns the whole answer; if T is string, its text. For any other T
-// the question needs a Schema (package interaction/typed makes one from T), and Ask returns the
-// value that the person filled in. If there is no such value, for instance because a deadline
-// decided instead of a person, the error is that of engine.As.
+// the question needs a Schema (package interaction/typed derives one from T), and Ask returns the
+// value that the person filled in. Without a value, for example after a deadline, the error is that
+// of engine.As.
 //
-// A question that cannot give a T, or whose Schema or Subject cannot be used, is not asked: the run
+// A question that cannot give a T, or whose Schema or Subject is unusable, is not asked: the run
 // fails with the reason.
 func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q}, gives[T])
@@ -71,16 +71,16 @@ func Ask[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	return v, nil
 }
 
-// AskAll asks several questions at the same time, 1 to engine.MaxQuestions. The run goes on when
-// the rule is met; the zero Rule waits for an answer to each. There is an answer for each question,
-// in their order, and those that were not needed have none (Answer.Answered).
+// AskAll asks several questions together, 1 to engine.MaxQuestions. The run continues when the rule
+// is met; the zero Rule waits for all answers. It returns one answer per question, in their order;
+// those not needed are empty (Answer.Answered).
 func AskAll(c *Ctx, name string, rule engine.Rule, questions ...engine.Question) ([]engine.Answer, error) {
 	return c.ask(name, rule, questions, usable)
 }
 
 // Approve asks whether a tool may be called (engine.ApprovalOf), and returns the arguments that may
-// be executed. If it was not approved, or if the call is another one than was asked about, the
-// error matches engine.ErrNotApproved.
+// be executed. If it was not approved, or the call differs from the question, the error matches
+// engine.ErrNotApproved.
 func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	a, err := Ask[engine.Answer](c, name, q)
 	if err != nil {
@@ -89,7 +89,7 @@ func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	return a.Approved(q)
 }
 
-// usable returns an error if the question would be asked without its Schema, Subject or Only.
+// usable returns an error if the question would be asked without its Schema or its Subject.
 func usable(q engine.Question) error {
 	if len(q.Schema) == 0 && q.Subject == nil {
 		return q.Validate()
@@ -114,9 +114,9 @@ func gives[T any](q engine.Question) error {
 	}
 	switch {
 	case q.Subject != nil || q.Kind == engine.Approval:
-		return fmt.Errorf("an approval gives no %T; use Approve, or an engine.Answer", v)
+		return fmt.Errorf("an approval cannot give a %T; use Approve, or an engine.Answer", v)
 	case len(q.Schema) == 0:
-		return fmt.Errorf("a question without a Schema gives a text, and no %T", v)
+		return fmt.Errorf("a question without a Schema gives a text, not a %T", v)
 	}
 	if err := usable(q); err != nil {
 		return err
@@ -133,24 +133,24 @@ func gives[T any](q engine.Question) error {
 	return nil
 }
 
-// digestOf is the digest that the question has once it is asked.
+// digestOf is the digest of the question as asked.
 func digestOf(q engine.Question) string {
 	asked, _ := interaction.Normalize(q)
 	return asked.Digest()
 }
 
-// sizeOf is about how many bytes the question will have in the run's record.
+// sizeOf estimates the question's size in the run's record, in bytes.
 func sizeOf(q engine.Question) int {
 	asked, _ := interaction.Normalize(q)
 	body, err := json.Marshal(asked)
 	if err != nil {
-		return 0 // the store says so
+		return 0 // the store reports it
 	}
-	const policy = 1 << 10 // the host's policy may add whom it asks, and for how long (lifecycle.Spec.Ask)
+	const policy = 1 << 10 // the host's policy may add an audience and times (lifecycle.Spec.Ask)
 	return len(body) + policy
 }
 
-// sampleOf has a value of each type that a schema can name.
+// sampleOf has a value of each type in a schema.
 var sampleOf = map[string]string{"object": "{}", "array": "[]", "string": `""`, "boolean": "true", "integer": "0",
 	"number": "0", "null": "null", "": "null"}
 
@@ -179,7 +179,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 			if err := c.checkAnswer(place{path, typeAsk, name}, &answers[i], q, found); err != nil {
 				return nil, err
 			}
-			answers[i].Ref = q.Ref // the one that the function has set
+			answers[i].Ref = q.Ref // set by the function
 		}
 		if found {
 			return answers, nil
@@ -190,7 +190,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 		return nil, c.fail(failed(nil, "%d questions at %s, want 1 to %d", len(questions), path, engine.MaxQuestions))
 	}
 	if ref := refOf(path, len(questions), name); len(ref) > engine.MaxRef {
-		return nil, c.fail(failed(nil, "question %.40q at %.80s… lies too deep in branches", name, path))
+		return nil, c.fail(failed(nil, "question %.40q at %.80s… is nested too deeply in branches", name, path))
 	}
 	asked, size := make([]engine.Question, len(questions)), 0
 	for i, q := range questions {
@@ -201,7 +201,7 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 		asked[i] = q
 		size += sizeOf(q)
 	}
-	if len(asked) > 1 && size > engine.MaxTogether { // the library would leave out the last of them
+	if len(asked) > 1 && size > engine.MaxTogether { // the library would omit the last of them
 		return nil, c.fail(failed(nil, "questions %.40q at %s have %d KiB together, want at most %d", name, path,
 			size>>10, engine.MaxTogether>>10))
 	}
@@ -211,8 +211,8 @@ func (c *Ctx) ask(name string, rule engine.Rule, questions []engine.Question, ch
 	return nil, c.wait("the run waits for an answer to " + name)
 }
 
-// refuse ends the turn because the code asks what cannot be asked. A host that holds runs for what
-// somebody can repair holds this one, and nothing is compensated; otherwise the run fails.
+// refuse ends the turn because the code asks an invalid question. A host that holds runs for
+// repairable faults holds this one, without compensation; otherwise the run fails.
 func (c *Ctx) refuse(why error) error {
 	var f *engine.Failure
 	if !c.run.holds || !errors.As(why, &f) {
@@ -222,9 +222,9 @@ func (c *Ctx) refuse(why error) error {
 	return c.stop(f)
 }
 
-// checkAnswer holds the run if the answer was given to another question than the code asks there. A
-// journal of an earlier release does not say to which one. For an answer that is not kept yet, it sets
-// the digest.
+// checkAnswer holds the run if the answer belongs to a different question than the code asks at
+// this place. A journal of an earlier release does not record the question. For an answer not yet
+// stored, it sets the digest.
 func (c *Ctx) checkAnswer(at place, a *engine.Answer, q engine.Question, kept bool) error {
 	want, had := digestOf(q), ""
 	if a.Digest == "" && !kept {
@@ -244,8 +244,8 @@ func (c *Ctx) checkAnswer(at place, a *engine.Answer, q engine.Question, kept bo
 	return nil
 }
 
-// askedAs returns the question that the answer was given to, as the run asked it. Known is false if
-// there is none to be read. A fork inherits the question of its first answer.
+// askedAs returns the question to which the answer was given, as the run asked it. Known is false
+// if it cannot be read. A fork inherits the question of its first answer.
 func (r *run) askedAs(a *engine.Answer) (q engine.Question, known bool, err error) {
 	for i := range r.inherited {
 		if q = r.inherited[i].Question; q.ID == a.ID && q.Ref == a.Ref {
@@ -266,7 +266,7 @@ func (r *run) takeAnswers(path string) []engine.Answer {
 	return r.consumeAnswers(path)
 }
 
-// keepAnswers adds the answers to the pending entries to whose places the function has not come,
+// keepAnswers adds answers to the pending entries if the function did not reach their places,
 // because it asks an earlier question again (withhold). A later turn would not get them. The caller
 // holds mu.
 func (r *run) keepAnswers() error {
@@ -274,15 +274,15 @@ func (r *run) keepAnswers() error {
 		name := r.answers[path][0].name
 		body, err := json.Marshal(r.consumeAnswers(path))
 		if err != nil {
-			return failed(err, "%s at %s has no JSON: %v", described(typeAsk, name), path, err)
+			return failed(err, "%s at %s cannot be encoded as JSON: %v", described(typeAsk, name), path, err)
 		}
 		r.pending = append(r.pending, engine.JournalEntry{Path: path, Name: name, Type: typeAsk, Body: body})
 	}
 	return nil
 }
 
-// consumeAnswers removes and returns the answers that the turn got for a place, in the order of
-// their questions; nil if it got none. The caller holds mu.
+// consumeAnswers removes and returns this turn's answers for a place, in the order of their
+// questions; nil without answers. The caller holds mu.
 func (r *run) consumeAnswers(path string) []engine.Answer {
 	got := r.answers[path]
 	if got == nil {

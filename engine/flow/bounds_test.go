@@ -86,7 +86,7 @@ func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		require.ErrorContains(t, err, "a step needs a name of at most 128 bytes")
+		require.ErrorContains(t, err, "a step needs a name of 1 to 128 bytes")
 		for _, use := range []func(c *flow.Ctx) error{
 			func(c *flow.Ctx) error { _, err := flow.Ask[string](c, name, ask("?")); return err },
 			func(c *flow.Ctx) error { _ = flow.Version(c, name, 1); return c.Sleep(0) },
@@ -157,7 +157,7 @@ func TestM1WhatAFunctionIsGiven(t *testing.T) {
 	require.NoError(t, err)
 	_, err = flow.New("f", func(*flow.Ctx, in) (out, error) { return out{}, nil }).
 		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
-	require.ErrorContains(t, err, "the run's input does not fit function f: it has none (Spec.Input)")
+	require.ErrorContains(t, err, "the run's input does not fit function f: the run has no input (Spec.Input)")
 
 	for _, session := range []engine.SessionHandle{{Engine: "flow", Data: []byte("g")},
 		{Engine: "process", Data: []byte("f")}} {
@@ -372,7 +372,7 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 	branches := (engine.MaxRef - len("flow 1 1 ")) / len("1.b1.")
 	name := strings.Repeat("n", engine.MaxRef-len("flow 1 1 ")-branches*len("1.b1."))
 	require.NoError(t, deep(branches, name))
-	require.ErrorContains(t, deep(branches, name+"n"), "lies too deep in branches")
+	require.ErrorContains(t, deep(branches, name+"n"), "nested too deeply in branches")
 }
 
 // M1: questions of branches are asked together, in the order of the branches, as many as there may
@@ -437,7 +437,7 @@ func TestM1AnAnswerThatNoFunctionAskedFor(t *testing.T) {
 	asks := func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", ask("?")) }
 	for _, ref := range []string{"", "flow", "flow 1 0", "flow 1 x q", "mine 1 0 q"} {
 		_, err := new(desk).turn(t, asks, engine.Answer{ID: 7, Ref: ref})
-		require.ErrorContains(t, err, "the run has an answer to question 7, which no function asked")
+		require.ErrorContains(t, err, "the run has an answer to question 7, which this function did not ask")
 	}
 }
 
@@ -464,7 +464,7 @@ func TestM1HowBranchesEnd(t *testing.T) {
 // has each of what is deferred.
 func TestM1KeysAndProgressAreForSteps(t *testing.T) {
 	require.Empty(t, flow.Key(t.Context()))
-	require.ErrorContains(t, flow.Progress(t.Context(), "x"), "Progress is for steps")
+	require.ErrorContains(t, flow.Progress(t.Context(), "x"), "Progress needs the context of a step")
 	var keys []string
 	key := func(ctx context.Context) error {
 		keys = append(keys, flow.Key(ctx))

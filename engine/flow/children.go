@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// awaiting has the children that a branch waits for: all of them, or any one.
+// awaiting has the children for which a branch waits: for all, or any one.
 type awaiting struct {
 	runs []string
 	any  bool
@@ -17,7 +17,7 @@ type awaiting struct {
 
 // Child is a run that the function has started (Spawn).
 type Child struct {
-	// RunID is the id of its run, and Name the name that the function has given it.
+	// RunID is the id of its run, and Name its name in the function.
 	RunID, Name string
 }
 
@@ -33,10 +33,10 @@ func (e *ChildError) Error() string {
 }
 
 // Spawn starts a child, once, and returns without waiting for it; Wait and WaitAny wait. Spawn sets
-// the Key of the engine.Child. What an engine.Child cannot say, its pool for instance, is as in the
-// function's run; limits and budget are not inherited. The child's questions are in the inbox, with
-// the ids of its ancestors. When the function's run ends, in whatever way, children that have not
-// ended are canceled.
+// the Key of the engine.Child. Properties that an engine.Child does not have, for example its pool,
+// are inherited from the function's run; limits and budget are not. The child's questions are in
+// the inbox, with the ids of its ancestors. When the function's run ends in any way, its open
+// children are canceled.
 func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 	started := Child{Name: name}
 	path, err := c.acquire(typeSpawn, name)
@@ -66,9 +66,9 @@ func Spawn(c *Ctx, name string, child engine.Child) (Child, error) {
 }
 
 // Wait returns the result of a child once it has ended: its output, or its final text if Out is a
-// string. A result that is no Out holds the run. Until the child has ended, the function's run is
-// queued, without slot, goroutine and memory. A *ChildError says that the child has failed or was
-// canceled. While another branch waits for an answer, the run goes on only once that has come.
+// string. A result that cannot be decoded as Out holds the run. Until then, the function's run is
+// queued, without slot, goroutine and memory. A *ChildError means that the child has failed or was
+// canceled. If another branch waits for an answer, the run continues only after that.
 func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
 	ends, err := c.waitAll(child)
 	if err != nil {
@@ -77,8 +77,8 @@ func Wait[Out any](c *Ctx, child Child) (out Out, _ error) {
 	return resultOf[Out](c, child, ends[0])
 }
 
-// WaitAny waits until any of the children has ended, and returns its index; if several have ended,
-// the lowest. Wait then returns the result.
+// WaitAny waits until any of the children has ended, and returns its index, the lowest if several
+// have ended. Wait then returns the result.
 func WaitAny(c *Ctx, children ...Child) (index int, _ error) {
 	path, err := c.acquire(typeAny, "")
 	if err != nil {
@@ -115,8 +115,8 @@ func Run[Out any](c *Ctx, name string, child engine.Child) (out Out, _ error) {
 	return Wait[Out](c, started)
 }
 
-// RunAll starts children and waits until each has ended. It returns their results in their order.
-// The error joins the errors of the children that have no result.
+// RunAll starts children and waits for all. It returns their results in order. The error joins the
+// errors of the children without a result.
 func RunAll[Out any](c *Ctx, name string, children ...engine.Child) ([]Out, error) {
 	started := make([]Child, len(children))
 	for i, child := range children {
@@ -137,19 +137,18 @@ func RunAll[Out any](c *Ctx, name string, children ...engine.Child) ([]Out, erro
 	return results, errors.Join(errs...)
 }
 
-// keptEnd is the journal's entry about the end of a child. A large result is not copied into the
-// journal: it is read from the child's record, which is not deleted before its parent has ended.
+// keptEnd is the journal's entry for the end of a child. A large result is not copied into the
+// journal but read from the child's record, which is kept until its parent has ended.
 type keptEnd struct {
 	engine.ChildEnd
 
 	Large bool `json:"large,omitempty"`
 }
 
-// maxKeptEnd is the size of the largest result that is copied into the journal, in bytes.
+// maxKeptEnd limits the results that are copied into the journal, in bytes.
 const maxKeptEnd = 16 << 10
 
-// waitAll waits until each of the children has ended. Each end has a place of its own in the
-// journal.
+// waitAll waits until each of the children has ended. Each end has its own place in the journal.
 func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
 	ends := make([]engine.ChildEnd, len(children))
 	var alive []string
@@ -171,7 +170,7 @@ func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
 }
 
 // nextEnd returns how a child has ended, nil if it has not: from the journal's entry at the next
-// place, or from the child's record, of which it then makes this entry.
+// place, or from the child's record, from which it then makes this entry.
 func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 	path, err := c.acquire(typeEnd, child.Name)
 	if err != nil {
@@ -198,17 +197,18 @@ func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 	return end, err
 }
 
-// maxChildReads is how many open children are read one by one before all open ones are listed.
+// maxChildReads is the number of open children that are read separately before all open ones are
+// listed.
 const maxChildReads = 8
 
-// openChildren remembers which children were open when the turn last read them, so that they are
-// not read again at each place that waits for them: a function that waits for any of a thousand
-// children, a thousand times, would read a million records. It forgets them after each step,
-// because children may end while a step is executed.
+// openChildren caches which children were open when the turn last read them, so that each wait does
+// not read them again: a function that waits for any of a thousand children, a thousand times,
+// would read a million records. The cache is cleared after each step, because children may end
+// during it.
 type openChildren struct {
-	mu     sync.Mutex // held while children are read: branches do not read the same ones
+	mu     sync.Mutex // held during reads, so branches do not read the same children
 	ids    map[string]bool
-	listed bool // ids has all children that were open
+	listed bool // ids has all open children
 }
 
 // forget makes the next waits read the children again.
@@ -218,7 +218,7 @@ func (o *openChildren) forget() {
 	o.ids, o.listed = nil, false
 }
 
-// note remembers that these children are open.
+// note adds open children.
 func (o *openChildren) note(runIDs ...string) {
 	if o.ids == nil {
 		o.ids = make(map[string]bool)
@@ -262,7 +262,7 @@ func (c *Ctx) awaitChildren(a awaiting) error {
 	c.run.mu.Lock()
 	c.run.await = append(c.run.await, a)
 	c.run.mu.Unlock()
-	return c.wait("the run waits for runs that it has started")
+	return c.wait("the run waits for its children")
 }
 
 // resultOf is the result of a child that has ended.
@@ -270,7 +270,7 @@ func resultOf[Out any](c *Ctx, child Child, end engine.ChildEnd) (out Out, _ err
 	if !end.Succeeded {
 		return out, &ChildError{child.RunID, child.Name, end.Code, end.Message}
 	}
-	if string(end.Output) == "null" { // none, as the journal has it
+	if string(end.Output) == "null" { // the journal's form of no output
 		end.Output = nil
 	}
 	if text, ok := any(&out).(*string); ok {

@@ -12,25 +12,25 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Ctx gives a function access to its run. It is valid for one turn and for one goroutine, and only
-// in the function's own code: each parallel branch has a Ctx of its own (All), and neither a step
-// nor a compensation may call anything with it. Otherwise the run is held, with an error that names
-// both calls, before anything is stored or asked. The Ctx of another branch is noticed only while
-// that branch is in a call, or after its end.
+// Ctx gives a function access to its run. It is valid for one turn and one goroutine, and only in
+// the function's own code: each parallel branch has its own Ctx (All), and a step or a compensation
+// must not use any. Otherwise the run is held, with an error that names both calls, before anything
+// is stored or asked. The misuse of another branch's Ctx is detected only during a call of that
+// branch, or after its end.
 //
-// Each call that writes an entry into the journal is a place of the function, and has a path. The
-// third call of the function has the path 3. If that is All, the first call in its first branch has
-// the path 3.b1.1.
+// Each call that writes a journal entry is a place of the function, and has a path. The function's
+// third call has the path 3. If that is All, the first call in its first branch has the path
+// 3.b1.1.
 type Ctx struct {
 	run    *run
 	prefix string // of the paths of the branch
 	last   int    // the number of the branch's last place
-	over   error  // why the branch does nothing more in this turn; nil while it goes on
+	over   error  // why the branch does nothing more in this turn; nil while it continues
 	undo   []compensation
 
 	mu      sync.Mutex
 	at      place // guarded by mu; the call that uses the Ctx; zero: none
-	refused int   // guarded by mu; how many calls did nothing because the turn is over
+	refused int   // guarded by mu; calls without effect after the end of the turn
 }
 
 // Context returns the turn's context, which ends when the run is canceled or the host shuts down.
@@ -39,21 +39,21 @@ func (c *Ctx) Context() context.Context { return c.run.ctx }
 // RunID is the id of the run.
 func (c *Ctx) RunID() string { return c.run.id }
 
-// ErrTurnOver says that the turn ends here: the run waits for an answer, a time or a child, was
-// canceled, or cannot go on now. A function returns it.
+// ErrTurnOver means that the turn ends here: the run waits for an answer, a time or a child, was
+// canceled, or cannot continue now. A function returns it.
 var ErrTurnOver = errors.New("flow: the turn is over")
 
-// maxRefused is the number of calls after the end of a turn that return its error. The next one
+// maxRefused is the number of calls after the end of a turn that return its error. The next call
 // ends the goroutine: a loop that ignores errors would never end.
 const maxRefused = 1000
 
-// place is where a call of the function is.
+// place is the position of a call of the function.
 type place struct{ path, kind, name string }
 
-// ended is where a Ctx is once its function or branch has returned.
+// ended is the place of a Ctx whose function or branch has returned.
 func ended(what string) place { return place{kind: typeEnded, name: what} }
 
-// when says when something happens while the Ctx is in use here.
+// when describes the current use of the Ctx, for errors.
 func (p place) when() string {
 	if p.kind == typeEnded {
 		return "after the end of " + p.name
@@ -61,8 +61,8 @@ func (p place) when() string {
 	return "during " + described(p.kind, p.name) + " at " + p.path
 }
 
-// acquire gives the Ctx to a call until release is called, and returns the path of its
-// place. After an error, there is nothing to release.
+// acquire reserves the Ctx for a call until release, and returns the path of its place. After an
+// error, do not call release.
 func (c *Ctx) acquire(kind, name string) (path string, _ error) {
 	c.mu.Lock()
 	at := c.at
@@ -98,15 +98,15 @@ func (c *Ctx) next(kind, name string) string {
 // release ends the use of the Ctx by a call.
 func (c *Ctx) release() { c.use(place{}) }
 
-// use notes what the Ctx is used for from now on.
+// use sets the current use of the Ctx.
 func (c *Ctx) use(p place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = p
 }
 
-// end notes that the function or branch has returned. A call of another goroutine that uses the Ctx
-// at this moment holds the run: whether its result is stored would be chance.
+// end records that the function or branch has returned. If a call in another goroutine is using the
+// Ctx, the run is held: whether that call's result is stored would be random.
 func (c *Ctx) end(what string) {
 	c.mu.Lock()
 	at := c.at
@@ -117,8 +117,8 @@ func (c *Ctx) end(what string) {
 	}
 }
 
-// countRefusal counts a call that does nothing, and ends the goroutine after too many of them.
-// Deferred calls of the function are executed.
+// countRefusal counts a call without effect, and ends the goroutine after too many. Deferred calls
+// of the function are executed.
 func (c *Ctx) countRefusal() {
 	c.mu.Lock()
 	c.refused++
@@ -130,7 +130,7 @@ func (c *Ctx) countRefusal() {
 }
 
 // misplaced holds the run, because a call uses a Ctx that another call is using. From then on the
-// turn stores nothing, because results may depend on what the call returned.
+// turn stores nothing, because results may depend on the call's result.
 func (r *run) misplaced(what string, at place) error {
 	why := misfit("%s %s, with the same Ctx: a step or compensation uses none, and a branch uses its own",
 		what, at.when())
@@ -152,7 +152,7 @@ func (r *run) untainted() error {
 	return nil
 }
 
-// going returns an error if the branch cannot go on in this turn.
+// going returns an error if the branch cannot continue in this turn.
 func (c *Ctx) going() error {
 	if c.over != nil {
 		return c.over
@@ -167,7 +167,7 @@ func (c *Ctx) going() error {
 }
 
 // fail fails the run once the function has returned, for a reason that no later turn can change.
-// Compensations are executed then. Other branches go on until they return or wait.
+// Compensations are executed then. Other branches continue until they return or wait.
 func (c *Ctx) fail(why error) error {
 	c.run.mu.Lock()
 	c.run.failure = cmp.Or(c.run.failure, why)
@@ -177,7 +177,7 @@ func (c *Ctx) fail(why error) error {
 }
 
 // endWith ends the turn because a call of the Sink returned an error. It fails the run unless the
-// turn is no longer the run's, or the error is not final.
+// run no longer belongs to this turn, or the error is not final.
 func (c *Ctx) endWith(err error) error {
 	if c.run.ctx.Err() != nil || errors.Is(err, engine.ErrStale) || putsOff(err) {
 		return c.stop(err)

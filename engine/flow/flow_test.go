@@ -568,7 +568,7 @@ func TestM1AStepThatCannotBeKeptFailsTheRun(t *testing.T) {
 	}{
 		"too large": {func(context.Context) (any, error) { return strings.Repeat("x", engine.MaxJournalBody), nil },
 			"the journal is full: entry \"s\" at 1: it has 1048588 bytes, and an entry may have 1048576"},
-		"no JSON": {func(context.Context) (any, error) { return func() {}, nil }, `step "s" at 1 has no JSON`},
+		"no JSON": {func(context.Context) (any, error) { return func() {}, nil }, `step "s" at 1 cannot be encoded as JSON`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -123,7 +123,7 @@ func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
 		require.Equal(t, "charge Rome Ciao", h.ended())
 		_, err := h.Fork(t.Context(), "r", lifecycle.At{Answer: lifecycle.Reply{Text: "once more"}})
 		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
-		require.ErrorContains(t, err, "function gift takes no message after its end; name a settled question")
+		require.ErrorContains(t, err, "function gift accepts no message after its end; name a settled question")
 		h.stop()
 		h = serve(t, s, flow.New("other", func(*flow.Ctx, string) (string, error) { return "", nil }))
 		_, err = h.Fork(t.Context(), "r", lifecycle.At{Question: 1})

@@ -38,19 +38,19 @@ const (
 	typeFailure = "failure"
 )
 
-// Calls that have no entry.
+// Calls without an entry.
 const (
 	typeAll   = "branches"
 	typeEnded = "ended"
 )
 
-// nameless are the types of entries that have no name.
+// nameless are the types of entries without a name.
 var nameless = []string{typeSleep, typeNow, typeID, typeRandom, typeSay, typeAny, typeFailure}
 
-// run is what the branches of a turn share.
+// run is the data shared by the branches of a turn.
 type run struct {
 	id      string
-	ctx     context.Context //nolint:containedctx // it is the turn's
+	ctx     context.Context //nolint:containedctx // the turn's
 	clock   engine.Clock
 	sink    engine.Sink
 	journal engine.Journal
@@ -62,27 +62,27 @@ type run struct {
 
 	mu      sync.Mutex
 	kept    map[string]*kept         // guarded by mu; the entries of the journal, by path
-	answers map[string][]answered    // guarded by mu; answers of this turn that no entry has yet, by path
-	pending []engine.JournalEntry    // guarded by mu; entries that are written with the next ones
+	answers map[string][]answered    // guarded by mu; answers of this turn without an entry, by path
+	pending []engine.JournalEntry    // guarded by mu; entries to write with the next ones
 	due     bool                     // guarded by mu; pending must be written before the next effect
-	asking  []*asking                // guarded by mu; what the turn asks at its end
-	await   []awaiting               // guarded by mu; the children that the run waits for after the turn
+	asking  []*asking                // guarded by mu; the questions that the turn asks at its end
+	await   []awaiting               // guarded by mu; the children for which the run waits after the turn
 	usage   engine.Usage             // guarded by mu; of the steps of this turn
-	wake    time.Time                // guarded by mu; when the run goes on; zero: it does not sleep
-	fatal   error                    // guarded by mu; why no branch can go on in this turn
+	wake    time.Time                // guarded by mu; when the run continues; zero: it does not sleep
+	fatal   error                    // guarded by mu; why no branch can continue in this turn
 	failure error                    // guarded by mu; why the run fails once the function has returned
 	undoing bool                     // an earlier turn has begun to compensate: nothing else is executed
 	size    *interaction.JournalSize // guarded by mu; of the journal and pending
 	undos   int                      // guarded by mu; the number of compensations that may be executed
-	unread  int                      // guarded by mu; the number of entries that have kept their bodies
-	tainted bool                     // guarded by mu; a Ctx was used in the wrong place: nothing more is stored
+	unread  int                      // guarded by mu; the number of entries that still have their bodies
+	tainted bool                     // guarded by mu; a Ctx was misplaced: nothing more is stored
 }
 
 // kept is an entry of the journal.
 type kept struct {
 	engine.JournalEntry
 
-	seen    bool // the function has come to its place in this turn
+	seen    bool // the function has reached its place in this turn
 	dropped bool // guarded by run.mu; the function has read it
 }
 
@@ -132,13 +132,13 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 	return r, nil
 }
 
-// withhold removes the entries of questions whose answers a fork does not inherit: the function asks
-// them again when it comes to their places. An answer that the fork itself got there stays.
+// withhold removes the entries of questions whose answers a fork does not inherit: the function
+// asks them again when it reaches their places. An answer that the fork itself got there is kept.
 func (r *run) withhold(records []engine.Record) {
 	for i := range records {
 		given := records[i].Answer()
 		place, err := readRef(given)
-		if err != nil { // the function did not ask it, so no entry has its answer
+		if err != nil { // not asked by the function, so no entry has its answer
 			continue
 		}
 		e := r.kept[place.path]
@@ -154,8 +154,8 @@ func (r *run) withhold(records []engine.Record) {
 	}
 }
 
-// lookUp decodes the journal's entry at a path. Found is false if no turn has come to this place
-// yet. If the entry is of another kind, name or type than the code expects, the error holds the run
+// lookUp decodes the journal's entry at a path. Found is false if no turn has reached this place.
+// If the entry has a different kind, name or type than the code expects, the error holds the run.
 func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	r := c.run
 	r.mu.Lock()
@@ -182,8 +182,8 @@ func (c *Ctx) lookUp(path, kind, name string, into any) (found bool, _ error) {
 	return true, nil
 }
 
-// dropBody releases the memory of an entry that the function has read. Only a version is read more
-// than once, and it is small. Once all entries are read, other turns may use the room for theirs.
+// dropBody releases the memory of an entry that the function has read. Only versions, which are
+// small, are read more than once. Once all entries are read, other turns may use the memory.
 func (r *run) dropBody(e *kept) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +199,7 @@ func (r *run) dropBody(e *kept) {
 	}
 }
 
-// holdAt holds the run, because the journal has something else at the path.
+// holdAt holds the run, because the journal has a different entry at the path.
 func (c *Ctx) holdAt(path, keptKind, keptName, kind, name string) error {
 	return c.stop(misfit("the journal has %s at %s, and the code has %s there",
 		described(keptKind, keptName), path, described(kind, name)))
@@ -212,9 +212,9 @@ func described(kind, name string) string {
 	return fmt.Sprintf("%s %q", kind, name)
 }
 
-// checkLeft returns an error that holds the run if the journal has entries, or the turn answers, to
-// whose places the function has not come. Failure is the function's own error; the error names both.
-// Entries of compensations are checked only once these were executed (undone).
+// checkLeft returns an error that holds the run if the function did not reach the places of all
+// entries and answers. Failure is the function's own error; the error names both. Entries of
+// compensations are checked only after these were executed (undone).
 func (r *run) checkLeft(undone bool, failure error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,36 +242,36 @@ func (r *run) checkLeft(undone bool, failure error) error {
 	return r.fatal
 }
 
-// checkPlace fails the run if the journal could not keep an entry of this name or path. It is called
-// before anything is executed or asked there.
+// checkPlace fails the run if the journal could not store an entry of this name or path. It is
+// called before anything is executed or asked there.
 func (c *Ctx) checkPlace(path, kind, name string) error {
 	switch {
 	case name == "" && !slices.Contains(nameless, kind) || len(name) > maxName:
-		return c.fail(failed(nil, "a %s needs a name of at most %d bytes, not %.200q", kind, maxName, name))
+		return c.fail(failed(nil, "a %s needs a name of 1 to %d bytes, not %.200q", kind, maxName, name))
 	case !utf8.ValidString(name) || strings.Contains(name, "\x00"):
-		return c.fail(failed(nil, "the name of a %s is UTF-8 without NUL, not %q", kind, name))
+		return c.fail(failed(nil, "the name of a %s must be UTF-8 without NUL, not %q", kind, name))
 	case len(path) > engine.MaxJournalWord:
-		return c.fail(failed(nil, "%s at %.80s… lies too deep in branches", described(kind, name), path))
+		return c.fail(failed(nil, "%s at %.80s… is nested too deeply in branches", described(kind, name), path))
 	}
 	return nil
 }
 
 // entryOf makes an entry, and reserves its room in the journal. It replaces the value by the one
-// that later turns will decode from the entry, so that the function has the same in each turn. If
-// the value cannot be encoded and decoded, or does not fit, the run fails.
+// that later turns will decode, so that the function gets the same in each turn. If the value
+// cannot be encoded and decoded, or does not fit, the run fails.
 func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
 	e := engine.JournalEntry{Path: at.path, Name: at.name, Type: at.kind}
 	what := described(at.kind, at.name)
 	var kept T
 	var err error
 	if e.Body, err = json.Marshal(v); err != nil {
-		err = failed(err, "%s at %s has no JSON", what, at.path)
+		err = failed(err, "%s at %s cannot be encoded as JSON", what, at.path)
 	} else if err = decode(e.Body, &kept); err != nil {
 		err = failed(err, "%s at %s cannot be decoded from its JSON", what, at.path)
 	} else if err = schema.ValidateFinite(e.Body); err != nil {
 		err = failed(err, "%s at %s cannot be read by others", what, at.path)
 	}
-	if r, ok := any(v).(failedResult); ok && err != nil && r.failure() != "" { // its value does not matter
+	if r, ok := any(v).(failedResult); ok && err != nil && r.failure() != "" { // its value is irrelevant
 		kept = *v
 		e.Body, err = json.Marshal(onlyError{r.failure()})
 	}
@@ -279,13 +279,13 @@ func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
 		return e, c.fail(err)
 	}
 	if err = c.run.reserve(&e); err != nil {
-		return e, c.fail(failed(err, "%s at %s cannot be kept", what, at.path))
+		return e, c.fail(failed(err, "%s at %s cannot be stored", what, at.path))
 	}
 	*v = kept
 	return e, nil
 }
 
-// storeEntry writes an entry, together with those that are pending.
+// storeEntry writes an entry, together with the pending ones.
 func storeEntry[T any](c *Ctx, at place, v *T) error {
 	e, err := entryOf(c, at, v)
 	if err != nil {
@@ -294,9 +294,9 @@ func storeEntry[T any](c *Ctx, at place, v *T) error {
 	return c.write(e)
 }
 
-// storeLater leaves an entry to be written together with the next one, or with the turn's end,
-// which saves a commit. If due is true, it is written before the next effect at the latest: the
-// effect may depend on it, and must find the same if it is executed again.
+// storeLater adds an entry to be written together with the next one, or with the turn's end, which
+// saves a commit. If due is true, it is written before the next effect: the effect may depend on
+// it, and must find the same value if it is executed again.
 func storeLater[T any](c *Ctx, at place, v *T, due bool) error {
 	e, err := entryOf(c, at, v)
 	if err != nil {
@@ -309,7 +309,7 @@ func storeLater[T any](c *Ctx, at place, v *T, due bool) error {
 	return nil
 }
 
-// writeDue writes the pending entries before an effect, if it may depend on one of them.
+// writeDue writes the pending entries before an effect that may depend on one of them.
 func (c *Ctx) writeDue() error {
 	c.run.mu.Lock()
 	due := c.run.due
@@ -320,8 +320,8 @@ func (c *Ctx) writeDue() error {
 	return c.write()
 }
 
-// writePending writes the pending entries, if there are any. StepIn calls it before it begins a
-// transaction of the host: entries written in that would be lost if it is rolled back.
+// writePending writes the pending entries. StepIn calls it before it begins a transaction of the
+// host, whose rollback would lose entries written in it.
 func (c *Ctx) writePending() error {
 	c.run.mu.Lock()
 	pending := len(c.run.pending)
@@ -346,12 +346,12 @@ func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, engine.ErrJournalFull):
-		err = failed(err, "what the function did cannot be kept")
+		err = failed(err, "the function's results cannot be stored")
 	}
 	return c.endWith(err)
 }
 
-// comparePaths orders paths as a function comes to their places: 2 before 10, and 3.b1.1 after 3.
+// comparePaths orders paths as a function reaches their places: 2 before 10, and 3.b1.1 after 3.
 // The path of a compensation, u1, comes after all others.
 func comparePaths(a, b string) int {
 	for a != b {

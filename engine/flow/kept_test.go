@@ -178,9 +178,9 @@ func TestN2AQuestionThatCannotGiveTheTypeIsRefused(t *testing.T) {
 		use    func(c *flow.Ctx) error
 		reason string
 	}{
-		"a bool of a confirm":        {asking[bool](confirm), "a question without a Schema gives a text, and no bool"},
-		"a struct of a text":         {asking[out](ask("?")), "without a Schema gives a text, and no flow_test.out"},
-		"a struct of an approval":    {asking[out](approval), "an approval gives no flow_test.out; use Approve"},
+		"a bool of a confirm":        {asking[bool](confirm), "a question without a Schema gives a text, not a bool"},
+		"a struct of a text":         {asking[out](ask("?")), "without a Schema gives a text, not a flow_test.out"},
+		"a struct of an approval":    {asking[out](approval), "an approval cannot give a flow_test.out; use Approve"},
 		"a bool of an object":        {asking[bool](form(`{"type":"object"}`)), "gives a value of the type object"},
 		"a struct of a boolean":      {asking[out](form(`{"type":"boolean"}`)), "gives a value of the type boolean"},
 		"a struct of no JSON":        {asking[out](form(`{`)), "question \"q\" at 1 is not asked"},

@@ -12,22 +12,21 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Policy says how often and how long a step is tried. The zero Policy tries it once, without a
-// limit of time.
+// Policy configures the tries of a step. The zero Policy is one try without a time limit.
 type Policy struct {
-	// Retries is how often the step is tried again after an error, within the turn. The run keeps
-	// its slot meanwhile: for a long pause, the step returns engine.Later instead.
+	// Retries is the number of retries after an error, within the turn. The run keeps its slot
+	// during the pauses: for long ones, the step should return engine.Later instead.
 	Retries int
-	// Backoff is the pause before the first retry, a second unless it is positive. It doubles with
-	// each retry, up to MaxBackoff, a minute unless that is positive.
+	// Backoff is the pause before the first retry; 0 or less: 1 s. It doubles with each retry, up
+	// to MaxBackoff; 0 or less: 1 min.
 	Backoff, MaxBackoff time.Duration
-	// Timeout limits each try, whose context then ends with context.DeadlineExceeded; 0: no limit.
+	// Timeout limits each try, whose context then ends with context.DeadlineExceeded; 0: unlimited.
 	Timeout time.Duration
 }
 
-// StepError is the error of a step that failed, in the turn in which it did and in all later ones.
-// It has the text of the error that the step returned, and not the error itself, which no journal
-// could keep: a function that must tell errors apart returns them as part of the step's result.
+// StepError is the error of a step that failed, in the turn of the failure and in all later ones.
+// It has only the text of the step's error, because a journal cannot store error values: a function
+// that must distinguish errors returns them in the step's result.
 type StepError struct {
 	Step string
 	Text string
@@ -35,19 +34,19 @@ type StepError struct {
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %s: %s", e.Step, e.Text) }
 
-// result is the journal's entry about a step.
+// result is the journal's entry for a step.
 type result[T any] struct {
 	Value T      `json:"value"`
 	Error string `json:"error,omitempty"`
 }
 
-// onlyError is the entry about a step that failed with a result that has no JSON, or that cannot be
-// decoded. It is another form of result.
+// onlyError is the entry for a step that failed with a result that cannot be encoded or decoded. It
+// is another form of result.
 type onlyError struct {
 	Error string `json:"error"`
 }
 
-// failedResult is implemented by the results of steps, whatever their type.
+// failedResult is implemented by the results of steps of all types.
 type failedResult interface {
 	failure() string
 	setFailure(text string)
@@ -57,8 +56,8 @@ func (r *result[T]) failure() string { return r.Error }
 
 func (r *result[T]) setFailure(text string) { *r = result[T]{Error: text} }
 
-// isFailed reports whether the body is the entry about a step that failed, and into a result, which
-// then is that error. The value of such an entry does not matter.
+// isFailed reports whether the body is the entry of a failed step, and into a result, which is then
+// set to that error. The value of such an entry is irrelevant.
 func isFailed(body []byte, into any) bool {
 	r, ok := into.(failedResult)
 	var e onlyError
@@ -69,16 +68,16 @@ func isFailed(body []byte, into any) bool {
 	return true
 }
 
-// Step executes f and stores its result in the journal. From then on f is never executed again:
-// Step returns the stored result. What it returns is decoded from the JSON that is stored, also in
-// the turn that executes f, so that unexported fields, for instance, are never there. A result that
-// cannot be decoded strictly, or has more than engine.MaxJournalBody bytes, fails the run.
+// Step executes f and stores its result in the journal. After that, f is never executed again: Step
+// returns the stored result. Even in the turn that executes f, the returned value is decoded from
+// the stored JSON, so unexported fields, for example, are always missing. A result that cannot be
+// decoded strictly, or has more than engine.MaxJournalBody bytes, fails the run.
 //
-// If f fails, its last error is stored too, as a StepError, and the function decides what to do
-// about it. After three kinds of errors nothing is stored; the turn ends, and another turn tries
-// the step again: the error of a context that was canceled, engine.Later, and engine.Hold.
+// If f fails, its last error is stored too, as a StepError, and the function decides how to react.
+// Three kinds of errors are not stored and end the turn, and a later turn tries the step again: the
+// error of a canceled context, engine.Later, and engine.Hold.
 //
-// At most one Policy is given.
+// Pass at most one Policy.
 func Step[T any](c *Ctx, name string, f func(ctx context.Context) (T, error), policy ...Policy) (T, error) {
 	path, err := c.acquire(typeStep, name)
 	if err != nil {
@@ -99,8 +98,8 @@ func step[T any](c *Ctx, path, kind, name string, f func(ctx context.Context) (T
 	})
 }
 
-// storedResult returns the result of a step. If the journal has none yet, produce makes it; it is
-// stored here, unless produce reports that it has stored it. An error of produce ends the turn.
+// storedResult returns the result of a step. If the journal has none yet, produce makes it, and it
+// is stored here unless produce has stored it. An error of produce ends the turn.
 func storedResult[T any](c *Ctx, at place, produce func() (r result[T], stored bool, err error)) (T, error) {
 	var r result[T]
 	found, err := c.lookUp(at.path, at.kind, at.name, &r)
@@ -122,8 +121,8 @@ func storedResult[T any](c *Ctx, at place, produce func() (r result[T], stored b
 	return r.Value, nil
 }
 
-// execute tries a step as often as its policy says. An error of the last try is part of the result;
-// the error that execute returns ends the turn.
+// execute tries a step as its policy says. An error of the last try is part of the result; the
+// error that execute returns ends the turn.
 func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), policy []Policy) (
 	r result[T], _ error) {
 	most := maxError
@@ -144,7 +143,7 @@ func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), po
 		switch {
 		case c.run.untainted() != nil:
 			return r, c.going()
-		case c.over != nil: // its record does not fit
+		case c.over != nil: // its record is too large
 			return r, c.over
 		case err == nil:
 			r.Value = v
@@ -165,11 +164,11 @@ func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), po
 	}
 }
 
-// maxError is how many bytes of an error's text are stored.
+// maxError limits the stored text of an error, in bytes.
 const maxError = 16 << 10
 
-// bounded cuts a text to so many bytes, and replaces what is not valid UTF-8, so that the journal
-// returns just this text.
+// bounded cuts a text to so many bytes, and replaces invalid UTF-8, so that the journal returns
+// exactly this text.
 func bounded(text string, most int) string {
 	cut := strings.ToValidUTF8(text[:min(len(text), most)], "\ufffd")
 	if len(text) > most {
@@ -178,7 +177,7 @@ func bounded(text string, most int) string {
 	return cut
 }
 
-// pause is the length of the pause after so many retries.
+// pause is the pause after so many retries.
 func (p Policy) pause(retries int) time.Duration {
 	first, longest := p.Backoff, p.MaxBackoff
 	if first <= 0 {
@@ -208,8 +207,8 @@ func (c *Ctx) pause(d time.Duration) error {
 	}
 }
 
-// limitedContext is the context of a try whose time is limited on the run's clock. It has a Done
-// channel of its own, so that contexts derived from it end with its Err, too.
+// limitedContext is the context of a try with a time limit by the run's clock. It has its own Done
+// channel, so that derived contexts end with its Err.
 type limitedContext struct {
 	context.Context // ends first, with the cause
 
@@ -230,8 +229,7 @@ func (l *limitedContext) Err() error {
 	return l.Context.Err()
 }
 
-// limited returns a context that ends when d has passed on the run's clock. If d is 0, it has no
-// time limit.
+// limited returns a context that ends when d has passed on the run's clock; 0 is unlimited.
 func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, func()) {
 	if d <= 0 {
 		return ctx, func() {}
@@ -262,9 +260,9 @@ type stepInfo struct {
 
 type inStep struct{}
 
-// Key is the key of the step that is executed with this context: the same in each try, in each turn
-// and on each node, and another one for every other step and run. Pass it as an idempotency key to
-// whoever causes the step's effect. It is empty outside a step.
+// Key is the key of the step executed with this context: the same in each try, turn and node, and
+// different for every other step and run. Pass it as an idempotency key to the service that causes
+// the effect. It is empty outside a step.
 func Key(ctx context.Context) string {
 	if s, ok := ctx.Value(inStep{}).(*stepInfo); ok {
 		return s.key
@@ -272,13 +270,13 @@ func Key(ctx context.Context) string {
 	return ""
 }
 
-// AddUsage adds to what the turn has cost, from the step that is executed with this context. It is
-// stored with the end of the turn, in which the step was executed, and counts for the budget of the
-// run (lifecycle.Spec.Budget). A step that is executed again adds its usage again.
+// AddUsage adds usage from the step executed with this context. It is stored at the end of the turn
+// that executed the step, and counts for the run's budget (lifecycle.Spec.Budget). A step that is
+// executed again adds its usage again.
 func AddUsage(ctx context.Context, u engine.Usage) error {
 	s, ok := ctx.Value(inStep{}).(*stepInfo)
 	if !ok {
-		return errors.New("flow: AddUsage is for steps")
+		return errors.New("flow: AddUsage needs the context of a step")
 	}
 	s.run.mu.Lock()
 	defer s.run.mu.Unlock()
@@ -286,12 +284,12 @@ func AddUsage(ctx context.Context, u engine.Usage) error {
 	return nil
 }
 
-// Progress stores a message of the step that is executed with this context, as an event of the run.
-// If the step is executed again, there is another event.
+// Progress stores a message of the step executed with this context, as an event of the run. If the
+// step is executed again, there is another event.
 func Progress(ctx context.Context, text string) error {
 	s, ok := ctx.Value(inStep{}).(*stepInfo)
 	if !ok {
-		return errors.New("flow: Progress is for steps; outside, there is Ctx.Say")
+		return errors.New("flow: Progress needs the context of a step; elsewhere use Ctx.Say")
 	}
 	return s.run.sink.Message(ctx, engine.Message{Text: text})
 }

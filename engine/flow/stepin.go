@@ -8,27 +8,26 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Transaction executes do in a transaction of the host's own: it begins one, calls do once, commits
-// if that returned nil, and rolls back otherwise. It returns the error of do, or of the database.
-// View is the run's store as seen inside the transaction. A store that can be in one has a method
-// Transactions, which makes a Transaction; with options of its own a host writes it by the store's
-// method In:
+// Transaction executes do in a transaction of the host: it begins one, calls do once, commits if do
+// returned nil, and rolls back otherwise. It returns the error of do, or of the database. View is
+// the run's store inside the transaction. Stores that support this have a method Transactions,
+// which makes a Transaction; for other options, use the store's method In:
 //
 //	func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
 //		return pgx.BeginTxFunc(ctx, pool, serializable, func(tx pgx.Tx) error { return do(tx, st.In(tx)) })
 //	}
 type Transaction[Tx any] func(ctx context.Context, do func(tx Tx, view any) error) error
 
-// StepIn is Step for an effect in the database that the run's store is in. What f does by tx, and
-// the record of the step, are one transaction: they are stored together or not at all, so the
-// effect happens exactly once, whatever crashes, and needs no key.
+// StepIn is Step for an effect in the same database as the run's store. The writes of f through tx
+// and the record of the step are one transaction: they are stored together or not at all, so the
+// effect happens exactly once despite crashes, and needs no key.
 //
-// If the transaction fails, or if the run was taken over or canceled meanwhile, nothing of it
-// stays. A failed one is an error of the step, and counts for its Policy. Whether a transaction
-// that has lost its connection was committed is read from the store, and never guessed.
+// If the transaction fails, or the run was taken over or canceled in the meantime, it is rolled
+// back completely. A failed transaction is an error of the step, and counts for its Policy. Whether
+// a transaction that has lost its connection was committed is read from the store, never guessed.
 //
-// On SQLite, which has one writer at a time, f must not call Progress or anything else that writes
-// to the store: the call would wait for the end of tx, and tx for the call.
+// On SQLite, which has one writer at a time, f must not call Progress or write to the store in any
+// other way: the call would wait for the end of tx, and tx for the call.
 func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx context.Context, tx Tx) (T, error),
 	policy ...Policy) (T, error) {
 	path, err := c.acquire(typeStep, name)
@@ -41,7 +40,7 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 	return storedResult(c, at, func() (r result[T], stored bool, err error) {
 		journal, ok := c.run.journal.(engine.TransactionalJournal)
 		if !ok {
-			return r, false, c.stop(misfit("step %q is to be stored in a transaction of the host's, which is not "+
+			return r, false, c.stop(misfit("step %q needs a transaction of the host, which is not "+
 				"possible here", name))
 		}
 		if err = c.writePending(); err != nil {
@@ -80,7 +79,7 @@ type transactedStep[Tx, T any] struct {
 	value T
 	err   error // why the transaction is rolled back
 
-	reserved *engine.JournalEntry // the record, once there is room for it
+	reserved *engine.JournalEntry // the record, once its room is reserved
 }
 
 // execute executes the step and writes its record, in the transaction.
@@ -105,7 +104,7 @@ func (s *transactedStep[Tx, T]) execute(ctx context.Context, tx Tx, view any, wr
 }
 
 // errorOf returns the error of the try after AppendIn has returned err. An error of the step or the
-// journal is returned as it was, however the host's transaction has wrapped it.
+// journal is returned without the wrapping by the host's transaction.
 func (s *transactedStep[Tx, T]) errorOf(err error) error {
 	if s.err != nil {
 		err = s.err
@@ -116,8 +115,8 @@ func (s *transactedStep[Tx, T]) errorOf(err error) error {
 	return err
 }
 
-// journalError is an error of the journal while a step is executed. It ends the turn, and is not
-// stored as the result of the step.
+// journalError is an error of the journal during a step. It ends the turn, and is not stored as the
+// result of the step.
 type journalError struct{ why error }
 
 func (e journalError) Error() string { return fmt.Sprintf("flow: the step is not stored: %v", e.why) }

@@ -215,7 +215,7 @@ func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 		"an error of the step":   {nil, failing, "step charge: no money", nil},
 		"one of the transaction": {[]fate{rolledBack}, charge, "step charge: the connection is lost", nil},
 		"one that is later":      {[]fate{endsLate}, charge, "step charge: the connection is lost", nil},
-		"a result that is large": {nil, large, "ENGINE_FAILED: step \"charge\" at 1 cannot be kept: ", nil},
+		"a result that is large": {nil, large, "ENGINE_FAILED: step \"charge\" at 1 cannot be stored: ", nil},
 		"a step that is put off": {nil, later, "charged", []string{"r/1/charge"}},
 		"another database's view": {slices.Repeat([]fate{unknownRun}, 100), charge,
 			"held: a transaction of the host's is of a database", nil},

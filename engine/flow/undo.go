@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// compensation is what undoes something if the function fails.
+// compensation undoes an effect if the function fails.
 type compensation struct {
 	path, name string
 	f          func(ctx context.Context) error
@@ -18,12 +18,13 @@ type compensation struct {
 }
 
 // Defer registers f, a compensation, which is executed if the function fails: if it returns an
-// error, if its result is no output, or if a call fails the run, because the journal is full for
-// instance. Compensations are executed in reverse order, each as a step: once its result is stored,
-// it is not executed again. If one fails, the others are executed all the same. None is executed if
-// the run is canceled, which ends it at once, or if it fails for another reason, such as a deadline.
+// error, if its result is not an output, or if a call fails the run, for example because the
+// journal is full. Compensations are executed in reverse order, each as a step: once its result is
+// stored, it is not executed again. If one fails, the others are still executed. None is executed
+// if the run is canceled, which ends it immediately, or fails for another reason, for example a
+// deadline.
 //
-// The journal keeps room for each compensation that is registered.
+// The journal reserves room for each registered compensation.
 func (c *Ctx) Defer(name string, f func(ctx context.Context) error, policy ...Policy) {
 	path, err := c.acquire(typeUndo, name)
 	if path == "" { // the Ctx is misplaced
@@ -57,24 +58,24 @@ func (r *run) countUndo(path string) error {
 	return nil
 }
 
-// lacksRoom reports whether a journal of this size has no room for the compensations that may
-// follow. The caller holds mu.
+// lacksRoom reports whether a journal of this size has no room for the possible compensations. The
+// caller holds mu.
 func (r *run) lacksRoom(size *interaction.JournalSize) bool {
-	entries := r.undos + 1 // why the function failed is an entry, too
+	entries := r.undos + 1 // the function's failure is an entry, too
 	return size.Entries+entries > engine.MaxJournalEntries ||
 		size.Bytes+int64(entries)*undoRoom > engine.MaxJournalSize
 }
 
 const (
-	// undoRoom is the room that the journal keeps for the entry of a compensation, in bytes: its
-	// path, name and error, whose text may grow sixfold as JSON.
+	// undoRoom is the journal's reserve for the entry of a compensation, in bytes: its path, name
+	// and error, whose text may grow sixfold as JSON.
 	undoRoom = 8 << 10
-	// maxUndoError is how many bytes of the error of a compensation are stored.
+	// maxUndoError limits the stored error of a compensation, in bytes.
 	maxUndoError = 1 << 10
 )
 
-// reserve counts an entry that is to be written. The error matches engine.ErrJournalFull if the
-// journal has no room for it and for the compensations that may follow.
+// reserve counts an entry to be written. The error matches engine.ErrJournalFull if the journal has
+// no room for it and for the possible compensations.
 func (r *run) reserve(e *engine.JournalEntry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,27 +84,28 @@ func (r *run) reserve(e *engine.JournalEntry) error {
 		return err
 	}
 	if r.undos > 0 && e.Type != typeUndo && e.Type != typeFailure && r.lacksRoom(next) {
-		return fmt.Errorf("%w: the rest is kept for %d compensations", engine.ErrJournalFull, r.undos)
+		return fmt.Errorf("%w: the rest is reserved for %d compensations", engine.ErrJournalFull, r.undos)
 	}
 	r.size = next
 	return nil
 }
 
-// giveBack makes the room free that was reserved for an entry that is not stored.
+// giveBack frees the room reserved for an entry that is not stored.
 func (r *run) giveBack(e *engine.JournalEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.size = &interaction.JournalSize{Entries: r.size.Entries - 1, Bytes: r.size.Bytes - int64(e.Size())}
 }
 
-// keptFailure is the journal's entry about a failure of a call. What failed is not in the journal,
-// and might succeed in a later turn; but once a compensation was executed, the run must fail.
+// keptFailure is the journal's entry for a failure of a call. The failed call is not in the
+// journal, and might succeed in a later turn; but once a compensation was executed, the run must
+// fail.
 type keptFailure struct {
 	Code engine.Code `json:"code,omitempty"`
 	Text string      `json:"text"`
 }
 
-// failurePath is the path of the entry about a failure.
+// failurePath is the path of the entry for a failure.
 const failurePath = "u0"
 
 // readFailure reads from the journal whether an earlier turn has begun to compensate a failure.
@@ -123,7 +125,7 @@ func (r *run) readFailure() error {
 	return nil
 }
 
-// keepFailure stores why a call has failed the run, before anything is undone.
+// keepFailure stores why a call has failed the run, before any compensation.
 func (c *Ctx) keepFailure(failure error) error {
 	k := keptFailure{Text: failure.Error()}
 	var f *engine.Failure
@@ -136,7 +138,7 @@ func (c *Ctx) keepFailure(failure error) error {
 	k.Text = bounded(k.Text, maxUndoError)
 	e, err := entryOf(c, place{failurePath, typeFailure, ""}, &k)
 	if errors.Is(err, engine.ErrJournalFull) {
-		c.over = nil // a fork has inherited more than the limit leaves: compensations are executed nevertheless
+		c.over = nil // a fork has inherited more than the limit permits: execute compensations nevertheless
 		return nil
 	}
 	if err != nil {
@@ -159,7 +161,7 @@ func (c *Ctx) compensate(failure error) error {
 	if err := c.going(); err != nil {
 		return err
 	}
-	if err := r.checkLeft(false, failure); err != nil { // before anything is undone
+	if err := r.checkLeft(false, failure); err != nil { // before any compensation
 		return err
 	}
 	if len(c.undo) > 0 && r.failed() != nil && !r.undoing {
@@ -174,7 +176,7 @@ func (c *Ctx) compensate(failure error) error {
 			return struct{}{}, u.f(ctx)
 		}, u.policy)
 		c.use(ended("the function"))
-		c.over = nil // an error of this one keeps none of the others from being executed
+		c.over = nil // an error of this one does not stop the others
 		if over := c.going(); over != nil {
 			return over
 		}

@@ -108,7 +108,7 @@ func finalFailures() map[string]func(c *flow.Ctx) error {
 			c.Defer("", func(context.Context) error { panic("it is executed") })
 			return nil
 		},
-		"too deep in branches": func(c *flow.Ctx) (err error) {
+		"too deeply in branches": func(c *flow.Ctx) (err error) {
 			var into func(c *flow.Ctx, left int) error
 			into = func(c *flow.Ctx, left int) error {
 				if left == 0 {
@@ -180,8 +180,8 @@ func TestM1AFinalFailureIsCompensated(t *testing.T) {
 
 // M1: a result that is no output, or is refused by the run, is an error of the function.
 func TestM1AResultThatIsNoOutputIsCompensated(t *testing.T) {
-	for reason, turn := range map[string]engine.Turn{"the result is no JSON": {}, "cannot unmarshal": {Prompt: "list"},
-		"not valid: it is too short": {Prompt: "valid", Repair: "it is too short"}} {
+	for reason, turn := range map[string]engine.Turn{"the result cannot be encoded as JSON": {}, "cannot unmarshal": {Prompt: "list"},
+		"invalid output again: it is too short": {Prompt: "valid", Repair: "it is too short"}} {
 		refunded := 0
 		agent := flow.New("f", func(c *flow.Ctx, in string) (any, error) {
 			c.Defer("refund", func(context.Context) error { refunded++; return nil })

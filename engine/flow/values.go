@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// value returns the value that the journal has at the next place. If it has none, f makes one,
-// which is stored.
+// value returns the value in the journal at the next place. Without one, f makes the value, which
+// is stored.
 func value[T any](c *Ctx, kind string, f func() T) (v T) {
 	path, err := c.acquire(kind, "")
 	if err != nil {
@@ -27,24 +27,23 @@ func value[T any](c *Ctx, kind string, f func() T) (v T) {
 	return v
 }
 
-// Now is the time at which the function first came here, by the host's clock, in UTC and
+// Now is the time at which the function first reached this place, by the host's clock, in UTC and
 // microseconds.
 func (c *Ctx) Now() time.Time {
 	return value(c, typeNow, func() time.Time { return c.run.clock.Now().UTC().Truncate(time.Microsecond) })
 }
 
-// ID is a random text of 26 letters and digits, the same whenever the function comes here.
+// ID is a random text of 26 letters and digits, the same in every turn.
 func (c *Ctx) ID() string { return value(c, typeID, crand.Text) }
 
-// Rand is a source of random numbers, which are the same whenever the function comes here. It is
-// not for secrets.
+// Rand is a source of random numbers, the same in every turn. Do not use it for secrets.
 func (c *Ctx) Rand() *rand.Rand {
 	seed := value(c, typeRandom, func() [2]uint64 { return [2]uint64{rand.Uint64(), rand.Uint64()} })
 	return rand.New(rand.NewPCG(seed[0], seed[1]))
 }
 
-// Say stores a message as an event of the run: once, or twice if the process crashes right after
-// it.
+// Say stores a message as an event of the run, once, or twice if the process crashes immediately
+// afterwards.
 func (c *Ctx) Say(text string) error {
 	path, err := c.acquire(typeSay, "")
 	if err != nil {
@@ -63,9 +62,9 @@ func (c *Ctx) Say(text string) error {
 	return storeLater(c, place{path, typeSay, ""}, &said, false)
 }
 
-// Sleep lets the run sleep for d: it is queued until then, and takes no slot, goroutine or memory.
-// The error is never one of the sleep itself: it says that the turn is over. If another branch
-// waits for an answer, the run goes on when the answer has come, however long that takes.
+// Sleep pauses the run for d: it is queued, and takes no slot, goroutine or memory. An error always
+// means that the turn is over. If another branch waits for an answer, the run continues only after
+// the answer.
 func (c *Ctx) Sleep(d time.Duration) error {
 	path, err := c.acquire(typeSleep, "")
 	if err != nil {
@@ -98,11 +97,11 @@ func (c *Ctx) Sleep(d time.Duration) error {
 	return c.wait("the run sleeps until " + until.Format(time.RFC3339))
 }
 
-// Version lets a function be changed without a change for the runs that have passed this place. A
-// run that comes to it for the first time gets newest, and the same number ever after. A run that
-// had passed it before the call was added gets 0.
+// Version lets a function be changed without affecting runs that have passed this place. A run that
+// reaches it for the first time gets newest, and from then on the same number. A run that passed
+// the place before the call was added gets 0.
 //
-//	if flow.Version(c, "tax", 1) >= 1 { // runs from before go on without
+//	if flow.Version(c, "tax", 1) >= 1 { // older runs continue without
 //		tax, err = flow.Step(c, "tax", …)
 //	}
 func Version(c *Ctx, name string, newest int) (version int) {
@@ -116,7 +115,7 @@ func Version(c *Ctx, name string, newest int) (version int) {
 		return version
 	}
 	if c.beyond() {
-		newest = 0 // later turns find the same
+		newest = 0 // later turns compute the same
 	} else {
 		_ = storeLater(c, place{path, typeVer, name}, &newest, true) // the next call returns its error
 	}
@@ -127,7 +126,7 @@ func Version(c *Ctx, name string, newest int) (version int) {
 	return newest
 }
 
-// beyond reports whether an earlier turn has come to the next place of the branch, or to a place
+// beyond reports whether an earlier turn has reached the next place of the branch, or a place
 // inside it.
 func (c *Ctx) beyond() bool {
 	path := c.prefix + strconv.Itoa(c.last+1)
