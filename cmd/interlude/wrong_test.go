@@ -41,7 +41,7 @@ func TestRunRefusesWrongInputInOneLine(t *testing.T) {
 		"no key": {[]string{"-agent", "codex", "-command", program, good},
 			"codex has no key: set CODEX_API_KEY or OPENAI_API_KEY"},
 		"codex cannot stay": {[]string{"-agent", "codex", "-sticky", "-login", "-command", program, good},
-			"codex cannot be resident"},
+			"codex has no resident mode"},
 		"demo cannot stay":  {[]string{"-sticky", good}, "leave -sticky out"},
 		"an unknown mode":   {[]string{"-mode", "manual", good}, `-mode is "manual", want interactive or auto`},
 		"a mode it has not": {[]string{"-mode", "interactive", autoOnly}, "execution_modes"},

@@ -11,52 +11,52 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// agent is what is known of one agent.
+// agent describes one agent.
 type agent struct {
 	// name is the engine's, in handles, and the program's.
 	name string
-	// tried are the oldest and the newest version that were tried.
+	// tried are the oldest and the newest tested version.
 	tried [2]string
-	// keys are the variables of the host that hold keys: the agent may see them, and their values
-	// are taken out of what it writes. It may see those that env names, too.
+	// keys are the host's variables with keys: the agent may see them, and their values are
+	// redacted from its output. It may also see the variables in env.
 	keys, env []string
-	// set are variables that the agent is given.
+	// set are variables for the agent.
 	set map[string]string
-	// settings writes settings that are missing into a home before each turn, but never into the
-	// user's home; nil: no settings. Runs that share a home share these settings.
+	// settings writes missing settings into a home before each turn, but never into the user's
+	// home; nil: no settings. Runs that share a home share these settings.
 	settings func(*home) error
-	// turn puts what a turn needs into the run's own folder for the engine, which is its home or,
-	// where the home is the user's or shared, beside it; nil: nothing.
+	// turn writes a turn's files into the run's folder for the engine, which is its home or, if the
+	// home is the user's or shared, next to it; nil: nothing.
 	turn func(*home, engine.Turn) error
 
-	// help has the program list its options, and resumes is found in the list when it can resume a
-	// session.
+	// help makes the program list its options; the agent can resume a session if resumes matches
+	// the list.
 	help    []string
 	resumes *regexp.Regexp
-	// turns runs a process for each turn; resident one for all turns of a run, nil where the agent
-	// cannot.
+	// turns runs a process for each turn; resident runs one for all turns of a run, nil if the
+	// agent cannot.
 	turns    exec.Config
 	resident *exec.Config
 }
 
-// common are the variables of the host that every agent may see.
+// common are the host's variables that every agent may see.
 var common = []string{
 	"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 }
 
-// ofUser are the variables that say where the user's own home is.
+// ofUser are the variables that locate the user's home.
 var ofUser = []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
 
-// assemble makes the engine of what is known of the agent and what the host wants.
+// assemble makes the engine from the agent's description and the host's options.
 func assemble(o Options, a agent) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {
 		return nil, err
 	}
 	if o.Resident && a.resident == nil {
-		return nil, fmt.Errorf("agents: %s cannot be resident: leave Options.Resident false", a.name)
+		return nil, fmt.Errorf("agents: %s has no resident mode: leave Options.Resident false", a.name)
 	}
 	if o.Command == "" {
 		o.Command = a.name
@@ -76,7 +76,7 @@ func assemble(o Options, a agent) (*Engine, error) {
 	return e, nil
 }
 
-// complete adds to a form of the agent what all forms and agents have in common.
+// complete adds the common configuration of all forms and agents.
 func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 	cfg.Name, cfg.Command = name, o.Command
 	cfg.VersionArgs, cfg.Tried = []string{"--version"}, a.tried
@@ -89,7 +89,7 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 	}
 	maps.Copy(cfg.Set, a.set)
 	maps.Copy(cfg.Set, o.Set)
-	// a variable that is set is not also passed through
+	// A variable that is set is not also inherited.
 	cfg.Env = slices.DeleteFunc(cfg.Env, func(name string) bool { _, set := cfg.Set[name]; return set })
 	if o.AutoArgs != nil {
 		cfg.AutoArgs = o.AutoArgs
@@ -101,7 +101,7 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 	return cfg
 }
 
-// variable is what the agent will find in the variable: what the host sets, or has and passes on.
+// variable is the value that the agent will get: set by the host, or inherited.
 func (o Options) variable(name string) string {
 	if v, ok := o.Set[name]; ok {
 		return v
@@ -109,7 +109,7 @@ func (o Options) variable(name string) string {
 	return os.Getenv(name)
 }
 
-// autoArg is where the full-auto flags stand.
+// autoArg is the place of the full-auto flags.
 const autoArg = "{auto}"
 
 // with is a call with more arguments.

@@ -218,7 +218,7 @@ func TestOpencodeWithBaseURLNeedsAModel(t *testing.T) {
 	_, err := agents.Opencode(agents.Options{BaseURL: "http://127.0.0.1:1"})
 	require.ErrorContains(t, err, "Options.Model")
 	_, err = agents.Gemini(agents.Options{Resident: true})
-	require.ErrorContains(t, err, "cannot be resident")
+	require.ErrorContains(t, err, "has no resident mode")
 }
 
 // filled puts the folders in.

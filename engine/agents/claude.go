@@ -11,12 +11,11 @@ import (
 // turns of a run.
 //
 // It logs in with ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN. In
-// interactive turns it may edit files in the working and the artifact folder, and is refused what
-// else would need a person's permission, most commands of a shell, say; in auto mode it has all
-// permissions, unless Options.AutoArgs is empty and not nil. It refuses these as root, unless
-// IS_SANDBOX=1 says that root is nobody there. Its input goes to its standard input, so that no
-// other user of the machine sees it and it may be of any length; a text that begins with a slash is
-// no command to it.
+// interactive turns it may edit files in the working and artifact folders, and is refused
+// everything that would need a person's permission, for example most shell commands; in auto mode
+// it has all permissions, unless Options.AutoArgs is empty and not nil. As root it refuses these,
+// unless IS_SANDBOX=1 is set. Its input uses standard input, invisible to other users of the
+// machine, without a length limit; a leading slash is not a command.
 func Claude(o Options) (*Engine, error) {
 	call := []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
 		"--add-dir", "{artifacts}", autoArg}
@@ -34,7 +33,7 @@ func Claude(o Options) (*Engine, error) {
 			Args:       call,
 			ResumeArgs: with(call, "--resume", "{session}"),
 			AutoArgs:   claudeAuto,
-			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
+			Stdin:      " {input}", // it would parse a leading slash as a command
 			Rules:      append(claudeRules[:len(claudeRules):len(claudeRules)], claudeCost),
 			// "No conversation found with session ID: …", "--resume requires a valid session ID or
 			// session title …"
@@ -45,7 +44,8 @@ func Claude(o Options) (*Engine, error) {
 		resident: &exec.Config{
 			Args:     with(call, "--input-format", "stream-json"),
 			AutoArgs: claudeAuto,
-			// The blank text at the end is for the slash, too; the model does not get it.
+			// The trailing blank text also keeps a leading slash from being a command; the model
+			// does not get it.
 			Stdin: `{"type":"user","message":{"role":"user","content":[{"type":"text","text":{input}},{"type":"text","text":" "}]}}`,
 			Rules: claudeRules,
 		},
@@ -64,8 +64,8 @@ func Claude(o Options) (*Engine, error) {
 
 var claudeAuto = []string{"--permission-mode", "bypassPermissions"} // the last one counts
 
-// claudeRules read the lines of --output-format stream-json. What agents that it started say has a
-// parent. A result that is an error says why in its result, its errors, or only by its subtype.
+// claudeRules read the lines of --output-format stream-json. Messages of subagents have a parent.
+// An error result gives its reason in its result, its errors, or only by its subtype.
 var claudeRules = []exec.Rule{
 	{Match: map[string]string{"type": "system", "subtype": "init"}, Do: exec.Session, Path: "session_id"},
 	{Match: map[string]string{"type": "system", "subtype": "api_retry"}, Do: exec.Warning, Path: "error"},
@@ -81,5 +81,5 @@ var claudeRules = []exec.Rule{
 	{Match: map[string]string{"type": "result"}, Do: exec.TurnEnd},
 }
 
-// claudeCost is what all turns of the process cost so far: that of the turn where it has but one.
+// claudeCost is the total cost of the process's turns, and so of the turn if there is only one.
 var claudeCost = exec.Rule{Match: map[string]string{"type": "result"}, Do: exec.CostUSD, Path: "total_cost_usd"}

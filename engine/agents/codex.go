@@ -10,20 +10,20 @@ import (
 
 // Codex is the command line of Codex, codex exec.
 //
-// It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox lets it write
-// in the working folder, the artifact folder and those for temporary files, without a network; in
-// auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Options.Args can say
-// otherwise: --config sandbox_workspace_write.network_access=true, say. Its input goes to its
-// standard input, so that no other user of the machine sees it and it may be of any length.
+// It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox permits writes
+// only in the working folder, the artifact folder and the temporary folders, and no network; in
+// auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Options.Args can
+// override this, for example with --config sandbox_workspace_write.network_access=true. Its input
+// uses standard input, invisible to other users of the machine, without a length limit.
 func Codex(o Options) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {
 		return nil, err
 	}
 	call := append([]string{"exec"}, o.codexModel()...)
-	// --sandbox could not be said again by the host
+	// The host could not repeat --sandbox to override it.
 	call = append(call, "--config", `sandbox_mode="workspace-write"`, "--add-dir", "{artifacts}", autoArg)
-	// it would write its whole environment, keys and all, into its home
+	// Otherwise it writes its whole environment, including keys, into its home.
 	call = append(call, "--config", "features.shell_snapshot=false")
 	call = append(call, o.Args...)
 	const lines, fromStdin = "--json", "-"
@@ -43,7 +43,7 @@ func Codex(o Options) (*Engine, error) {
 			// "thread/resume failed: no rollout found for thread id …", "thread/resume failed:
 			// failed to read thread: …"
 			ResumeFailed: regexp.MustCompile(`thread/resume failed`),
-			KeepsSession: true, // a name that it does not know begins a new one
+			KeepsSession: true, // an unknown name begins a new session
 		},
 	}
 	if home := o.home(); home != "" {
@@ -51,7 +51,7 @@ func Codex(o Options) (*Engine, error) {
 	} else {
 		a.env = append(a.env, "CODEX_HOME")
 	}
-	// In a new home Codex takes CODEX_API_KEY only; the user's login is not to be overridden.
+	// In a new home Codex accepts only CODEX_API_KEY; the user's login must not be overridden.
 	if o.perRun() && o.BaseURL == "" && o.variable("CODEX_API_KEY") == "" {
 		if key := o.variable("OPENAI_API_KEY"); key != "" {
 			a.set["CODEX_API_KEY"] = key
@@ -60,8 +60,8 @@ func Codex(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// codexSettings make the folder that CODEX_HOME names, which it wants, and remove the keys that a
-// turn left there that was executed before shell_snapshot was off.
+// codexSettings creates the folder of CODEX_HOME, which Codex requires, and removes keys left there
+// by turns executed before shell_snapshot was disabled.
 func codexSettings(h *home) error {
 	if err := h.RemoveAll(".codex/shell_snapshots"); err != nil {
 		return err
@@ -69,8 +69,8 @@ func codexSettings(h *home) error {
 	return h.MkdirAll(".codex", 0o700)
 }
 
-// codexModel says which model is asked, and where. It is said in arguments, since the settings may
-// be the user's own. A server that the host names gets the host's key, and never the user's login.
+// codexModel selects the model and its server. It uses arguments, because the settings may be the
+// user's. A server named by the host gets the host's key, never the user's login.
 func (o Options) codexModel() []string {
 	var args []string
 	if o.Model != "" {
@@ -89,9 +89,8 @@ func (o Options) codexModel() []string {
 	return append(args, "--config", `model_provider="interlude"`, "--config", "model_providers.interlude="+provider+"}")
 }
 
-// codexRules read the lines of codex exec --json. An item of type error is a warning; so is a line
-// of type error, which says that it tries again, or why the turn fails, and then turn.failed
-// follows.
+// codexRules read the lines of codex exec --json. An item of type error is a warning. A line of
+// type error is also a warning: it announces a retry, or precedes turn.failed.
 var codexRules = []exec.Rule{
 	{Match: map[string]string{"type": "thread.started"}, Do: exec.Session, Path: "thread_id"},
 	{Match: map[string]string{"type": "item.completed", "item.type": "agent_message"}, Do: exec.Message,

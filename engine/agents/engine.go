@@ -15,10 +15,10 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// residentSuffix is what the engine's name has in the handles of runs whose process is resident.
+// residentSuffix marks the engine's name in the handles of runs with a resident process.
 const residentSuffix = "-resident"
 
-// Engine runs one agent. Use a constructor: Codex, Claude and so on. It is safe for concurrent use.
+// Engine runs one agent. Use a constructor, for example Codex. It is safe for concurrent use.
 type Engine struct {
 	name     string
 	command  string
@@ -26,15 +26,15 @@ type Engine struct {
 	resumes  *regexp.Regexp
 	only     bool         // the host wants resident processes
 	turns    *exec.Engine // a process for each turn
-	resident *exec.Engine // a process for all turns of a run; nil where the agent cannot
+	resident *exec.Engine // a process for all turns of a run; nil if the agent cannot
 
-	resumable process.Probe[bool] // by the program's help
+	resumable process.Probe[bool] // according to the program's help
 }
 
 var _ process.Engine = (*Engine)(nil)
 
-// Profile looks for the agent and asks it for its help: one that can resume a session does so, any
-// other is resident.
+// Profile looks for the agent and reads its help: an agent that can resume sessions is resumable,
+// any other is resident.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	form, why, err := e.form(ctx)
 	if err != nil {
@@ -58,20 +58,21 @@ func (e *Engine) form(ctx context.Context) (*exec.Engine, string, error) {
 	switch {
 	case err != nil:
 		return nil, "", &engine.Failure{Code: fsm.CodeEngineUnavailable,
-			Detail: "the agent does not say what it can do", Err: err}
+			Detail: "the agent's help cannot be read", Err: err}
 	case can:
-		return e.turns, "it can, by its " + list, nil
+		return e.turns, "it can, according to its " + list, nil
 	case e.resident != nil:
-		return e.resident, "it cannot resume a session, by its " + list, nil
+		return e.resident, "it cannot resume a session, according to its " + list, nil
 	default:
 		return nil, "", &engine.Failure{
-			Code: fsm.CodeEngineUnavailable, Detail: "this version of " + e.name + " cannot resume a session, by its " +
-				list + ": install another one",
+			Code: fsm.CodeEngineUnavailable, Detail: "this version of " + e.name + " cannot resume a session, " +
+				"according to its " +
+				list + ": install a different version",
 		}
 	}
 }
 
-// canResume asks the program, once for each that is installed.
+// canResume probes the program, once per installed program.
 func (e *Engine) canResume(ctx context.Context) (bool, error) {
 	program, err := process.FindProgram(e.command)
 	if err != nil {
@@ -83,8 +84,8 @@ func (e *Engine) canResume(ctx context.Context) (bool, error) {
 	})
 }
 
-// formOf returns the engine that executes the run with the handle, nil when that is of another
-// engine.
+// formOf returns the engine that executes the run with the handle; nil if the handle belongs to
+// another engine.
 func (e *Engine) formOf(h engine.SessionHandle) *exec.Engine {
 	switch {
 	case h.Engine == e.name:
@@ -114,24 +115,23 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if err != nil || t.GoesOn() || o.Process.Code != fsm.CodeSessionResumeFailed {
 		return o, err
 	}
-	// This is a first turn that is repeated after a crash. The agent had named its session and died
-	// before it stored it: the session holds nothing that could be lost.
+	// This is a first turn repeated after a crash. The agent had reported its session and died
+	// before it stored it: the session contains nothing that could be lost.
 	t.Session = nil
 	o, err = form.RunTurn(ctx, t, s)
 	o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{
-		Code: fsm.WarnEngineDiagnostic, Detail: "the agent had not kept the session that the interrupted turn began: " +
-			"the turn has begun anew",
+		Code: fsm.WarnEngineDiagnostic, Detail: "the agent did not store the session that the interrupted turn " +
+			"began: the turn has started over",
 	})
 	return o, err
 }
 
 func (e *Engine) foreign(h engine.SessionHandle) error {
-	return fmt.Errorf("the handle is of engine %.40q, this is %q", h.Engine, e.name)
+	return fmt.Errorf("the handle belongs to the engine %.40q, this is %q", h.Engine, e.name)
 }
 
-// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
-// the session is known only when it is asked to go on: where it keeps its files changes from
-// version to version.
+// Check refuses a handle of another engine, or without a session id. Whether the agent still has
+// the session is only known after a resume, because its storage changes between versions.
 func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	form := e.formOf(h)
 	if form == nil {
@@ -140,7 +140,7 @@ func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle
 	return form.Check(ctx, runID, h)
 }
 
-// End ends the resident process of the run, if there is one, and returns when it is gone.
+// End ends the run's resident process, if there is one, and waits for its end.
 func (e *Engine) End(ctx context.Context, runID string) error {
 	if e.resident == nil {
 		return nil
@@ -148,8 +148,8 @@ func (e *Engine) End(ctx context.Context, runID string) error {
 	return e.resident.End(ctx, runID)
 }
 
-// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
-// call the function that is returned.
+// OnLoss registers fn for resident processes that end by themselves between turns. fn must not call
+// the returned function.
 func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	if e.resident == nil {
 		return func() {}
@@ -157,24 +157,24 @@ func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	return e.resident.OnLoss(fn)
 }
 
-// Reap ends the processes that a dead host left for the run. Both forms keep their records in one
+// Reap ends the processes that a dead host left for the run. Both forms store their records in one
 // place.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.turns.Reap(ctx, runID) }
 
-// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
+// Scope returns an engine for one host, with separate resident processes; see engine.Scoped.
 func (e *Engine) Scope(configured engine.Engine) engine.Engine {
 	if configured != engine.Engine(e) {
 		return configured
 	}
 	scope := &Engine{name: e.name, command: e.command, help: e.help, resumes: e.resumes, only: e.only}
-	scope.turns, _ = e.turns.Scope(e.turns).(*exec.Engine) // it is nothing else
+	scope.turns, _ = e.turns.Scope(e.turns).(*exec.Engine) // its only type
 	if e.resident != nil {
 		scope.resident, _ = e.resident.Scope(e.resident).(*exec.Engine)
 	}
 	return scope
 }
 
-// CleanUp ends what dead hosts left of any run.
+// CleanUp ends the processes that dead hosts left for any run.
 func (e *Engine) CleanUp(ctx context.Context) error { return e.turns.CleanUp(ctx) }
 
 // Close ends all resident processes.

@@ -8,12 +8,11 @@ import (
 
 // Gemini is the command line of Gemini, gemini --output-format stream-json.
 //
-// It logs in with GEMINI_API_KEY, or with GOOGLE_GENAI_USE_VERTEXAI=true as Vertex AI's. In
-// interactive turns it may read and edit files in the working and the artifact folder, and has no
-// shell; in auto mode it may do all it can, unless Options.AutoArgs is empty and not nil. Its input
-// goes to its standard input, so that no other user of the machine sees it and it may be of any
-// length up to 8 MiB; a text that begins with a slash is no command to it, but @FILE is the content
-// of a file in its folders.
+// It logs in with GEMINI_API_KEY, or with Vertex AI if GOOGLE_GENAI_USE_VERTEXAI=true. In
+// interactive turns it may read and edit files in the working and artifact folders, and has no
+// shell; in auto mode it may do everything, unless Options.AutoArgs is empty and not nil. Its input
+// uses standard input, invisible to other users of the machine, with up to 8 MiB; a leading slash
+// is not a command, but @FILE is the content of a file in its folders.
 func Gemini(o Options) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {
@@ -37,7 +36,7 @@ func Gemini(o Options) (*Engine, error) {
 		},
 		set: map[string]string{
 			"GEMINI_CLI_TRUST_WORKSPACE": "true", // the host gave it this folder; it refuses to work in others
-			// or it starts itself once more, for a larger heap, which takes a second
+			// Otherwise it restarts itself with a larger heap, which takes a second.
 			"GEMINI_CLI_NO_RELAUNCH": "true",
 		},
 		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
@@ -45,7 +44,7 @@ func Gemini(o Options) (*Engine, error) {
 			Args:       call,
 			ResumeArgs: with(call, "--resume", "{session}"),
 			AutoArgs:   []string{"--approval-mode", "yolo"},
-			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
+			Stdin:      " {input}", // it would parse a leading slash as a command
 			Rules:      geminiRules,
 			// "Error resuming session: Invalid session identifier …", "Error resuming session: No
 			// previous sessions found for this project."
@@ -66,11 +65,11 @@ func Gemini(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// noKey is for agents that refuse to ask a server without a key, where the host has none for it.
+// noKey is for agents that need a key for every server, if the host has none.
 const noKey = "interlude-has-no-key"
 
-// geminiSettings let it edit files, and have it neither update itself nor report what it does nor,
-// after a month, remove the sessions of runs that wait.
+// geminiSettings permit edits and disable updates, reports, and the removal of sessions after a
+// month, which would affect waiting runs.
 func (o Options) geminiSettings(h *home) error {
 	login := "gemini-api-key"
 	switch {
@@ -90,8 +89,8 @@ func (o Options) geminiSettings(h *home) error {
 	}, ".gemini", "settings.json")
 }
 
-// geminiRules read the lines of --output-format stream-json. A line of type error is a warning;
-// where it ends the turn, the result says so.
+// geminiRules read the lines of --output-format stream-json. A line of type error is a warning; if
+// it ends the turn, the result reports that.
 var geminiRules = []exec.Rule{
 	{Match: map[string]string{"type": "init"}, Do: exec.Session, Path: "session_id"},
 	{Match: map[string]string{"type": "message", "role": "assistant"}, Do: exec.Delta, Path: "content"},
@@ -100,6 +99,6 @@ var geminiRules = []exec.Rule{
 	{Match: map[string]string{"type": "result", "status": "error"}, Do: exec.Failure, Path: "error.message"},
 	{Match: map[string]string{"type": "result"}, Do: exec.InputTokens, Path: "stats.input_tokens"},
 	{Match: map[string]string{"type": "result"}, Do: exec.OutputTokens, Path: "stats.output_tokens"},
-	{Match: map[string]string{"type": "result"}, Do: exec.Complete}, // told to terminate, it ends with status 0
+	{Match: map[string]string{"type": "result"}, Do: exec.Complete}, // after TERM it ends with status 0
 	{Match: map[string]string{"type": "result"}, Do: exec.TurnEnd},
 }

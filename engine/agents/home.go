@@ -13,9 +13,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// prepare returns what is done before each turn. Into the home, unless it is the user's, it puts
-// the files of the host before the first turn, and the settings before each turn. Into the run's
-// own folder it puts what the turn needs.
+// prepare returns the function called before each turn. It writes the host's files (before the
+// first turn) and the settings into the home, unless that is the user's, and the turn's files into
+// the run's folder.
 func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
 	if o.Home == UserHome && a.turn == nil {
 		return nil
@@ -56,7 +56,7 @@ func (o Options) prepareTurn(a agent, t engine.Turn) error {
 	return errors.Join(a.turn(h, t), h.Close())
 }
 
-// seed copies what the host gave into the run's home.
+// seed copies the host's files into the run's home.
 func (o Options) seed(dir string) error {
 	h, err := openHome(dir)
 	if err != nil {
@@ -70,8 +70,8 @@ func (o Options) seed(dir string) error {
 	return h.Close()
 }
 
-// home is an agent's home. The agent can write to it, and what is written here stays in it: a link
-// in it leads nowhere else.
+// home is an agent's home. The agent can write to it, so writes from here stay inside: links are
+// not followed out of it.
 type home struct{ *os.Root }
 
 // openHome opens the home of the turn: one that the host chose may be a link.
@@ -97,7 +97,7 @@ func openHome(dir string) (*home, error) {
 	return &home{root}, nil
 }
 
-// copyOnce copies the file, unless it was copied before: the agent may have changed it.
+// copyOnce copies the file unless it exists: the agent may have changed it.
 func (h *home) copyOnce(source, to string) error {
 	if _, err := h.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -113,8 +113,7 @@ func (h *home) copyOnce(source, to string) error {
 	})
 }
 
-// write puts a file of settings in place, readable by the user only. It is there in whole or not at
-// all.
+// write writes a settings file atomically, readable only by the user.
 func (h *home) write(path string, content []byte) error {
 	return h.replace(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -132,7 +131,7 @@ func (h *home) replace(path string, fill func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = h.Remove(half) }() // is gone when all went well
+	defer func() { _ = h.Remove(half) }() // already renamed after success
 	if err := errors.Join(fill(f), f.Close()); err != nil {
 		return err
 	}

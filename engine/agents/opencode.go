@@ -12,14 +12,13 @@ import (
 
 // Opencode is opencode, opencode run --format json.
 //
-// Options.Model is PROVIDER/MODEL, and the provider's key is what it logs in with. With
-// Options.BaseURL, a server that speaks OpenAI's Chat Completions, it is a MODEL of that server,
-// whose key is OPENAI_API_KEY. By its own rules it may use its shell and edit files in interactive
-// turns, too, and is refused what these rules ask a person about, such as other folders; a turn
-// that is refused something ends as failed. In auto mode it may do all of that, unless
-// Options.AutoArgs is empty and not nil. Tighter rules are settings of its own (permission), in
-// OPENCODE_PERMISSION of Options.Set say. Its input goes to its standard input, so that no other
-// user of the machine sees it and it may be of any length.
+// Options.Model is PROVIDER/MODEL, and it logs in with the provider's key. With Options.BaseURL, a
+// server with OpenAI's Chat Completions API, it is a MODEL of that server, whose key is
+// OPENAI_API_KEY. Its own rules permit its shell and edits in interactive turns too, and refuse
+// actions that need a person's permission, for example in other folders; a turn with a refusal
+// fails. In auto mode it may do all of that, unless Options.AutoArgs is empty and not nil. For
+// stricter rules use its setting permission, for example with OPENCODE_PERMISSION in Options.Set.
+// Its input uses standard input, invisible to other users of the machine, without a length limit.
 func Opencode(o Options) (*Engine, error) {
 	call := []string{"run", "--format", "json", autoArg}
 	a := agent{
@@ -42,7 +41,7 @@ func Opencode(o Options) (*Engine, error) {
 	o.Model = model
 	a.set["OPENCODE_CONFIG_CONTENT"] = config
 	if o.BaseURL != "" {
-		a.set["OPENCODE_DISABLE_MODELS_FETCH"] = "1" // the list of all models of the world
+		a.set["OPENCODE_DISABLE_MODELS_FETCH"] = "1" // the list of all models
 	}
 	if o.Model != "" {
 		call = append(call, "--model", o.Model)
@@ -61,9 +60,9 @@ func Opencode(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// opencodeConfig keeps no copies of the working folder, which are for undoing turns; and names a
-// server that the host wants, with its model. It is said in a variable, since the settings may be
-// the user's own, and those of the working folder must not count more.
+// opencodeConfig disables copies of the working folder, which exist to undo turns, and selects the
+// host's server and its model. It uses a variable, because the settings may be the user's, and
+// settings in the working folder must not override it.
 func (o Options) opencodeConfig() (config, model string, err error) {
 	settings := object{"snapshot": false}
 	model = o.Model
@@ -81,7 +80,7 @@ func (o Options) opencodeConfig() (config, model string, err error) {
 		model = provider + "/" + name
 		settings["small_model"] = model // for titles
 		settings["provider"] = object{provider: object{
-			"npm": "@ai-sdk/openai-compatible", "name": provider, // a part of the program
+			"npm": "@ai-sdk/openai-compatible", "name": provider, // built into the program
 			"options": object{"baseURL": o.BaseURL + "/v1", "apiKey": key},
 			"models":  object{name: object{"name": name}},
 		}}
@@ -90,8 +89,8 @@ func (o Options) opencodeConfig() (config, model string, err error) {
 	return string(body), model, err
 }
 
-// opencodeSettings say that the package for plugins is there. Otherwise each turn in a new home
-// would fetch it and all that it needs, 100 MB, for nothing but plugins that are files in the home.
+// opencodeSettings make the package for plugins appear installed. Otherwise each turn in a new home
+// would download it with its dependencies, 100 MB, which only plugins in the home need.
 func opencodeSettings(h *home) error {
 	folder := filepath.Join(".config", "opencode")
 	if err := h.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
@@ -101,9 +100,9 @@ func opencodeSettings(h *home) error {
 	return h.writeSettings(object{"packages": object{"": plugin}}, folder, "package-lock.json")
 }
 
-// opencodeRules read the lines of --format json. Each names the session; the first comes with the
-// first answer of the model. A turn is complete with a step that calls no tool; one that was
-// refused a permission ends without it, and with status 0.
+// opencodeRules read the lines of --format json. Each has the session; the first comes with the
+// model's first answer. A turn is complete with a step without a tool call; after a refused
+// permission it ends earlier, and with status 0.
 var opencodeRules = []exec.Rule{
 	{Do: exec.Session, Path: "sessionID"},
 	{Match: map[string]string{"type": "text"}, Do: exec.Message, Path: "part.text"},

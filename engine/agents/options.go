@@ -13,16 +13,15 @@ import (
 // UserHome as Options.Home is the user's own home.
 const UserHome = "~"
 
-// Options say how a host wants its agent. With the zero value it is the program that PATH finds
-// under the agent's name, with the host's API key, and each run has a home of its own.
+// Options configure an agent. With the zero value it is the program on PATH under the agent's name,
+// with the host's API key, and each run has a separate home.
 type Options struct {
-	// Command is the agent's program: a name to be found in PATH, or a path. The agent's own name
-	// when empty.
+	// Command is the agent's program: a name on PATH, or a path. Empty: the agent's name.
 	Command string
-	// Model is the agent's model; its own choice when empty.
+	// Model is the agent's model. Empty: the agent's choice.
 	Model string
-	// BaseURL is where the model is served, http://127.0.0.1:8080 say, without the part of the path
-	// that belongs to the protocol, such as /v1. The agent's own choice when empty.
+	// BaseURL is the model's server, for example http://127.0.0.1:8080, without the protocol's part
+	// of the path, such as /v1. Empty: the agent's choice.
 	BaseURL string
 	// Args are additional arguments of each call of the agent, in both modes; placeholders as in
 	// exec.Config. Flags for unrestricted access belong in AutoArgs.
@@ -36,8 +35,8 @@ type Options struct {
 	// nothing else. Set adds others; placeholders as in exec.Config.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env or Set whose values are taken out of all that the agent
-	// writes, as its own key variables always are; see exec.Config.
+	// Secrets names variables of Env or Set whose values are redacted from the agent's output, like
+	// its key variables; see exec.Config.
 	Secrets []string
 
 	// Home is where the agent keeps settings, login and sessions:
@@ -52,17 +51,17 @@ type Options struct {
 	// A path: a folder shared by all runs, separate from the user's: log in there once, by hand. It
 	// is created if missing.
 	Home string
-	// Seed are files to be copied into the home of a run before its first turn, by their path in
-	// it: ".gitconfig" from "/etc/agents/gitconfig", say. Readable by the user only. Only where
-	// Home is empty.
+	// Seed are files to copy into a run's home before its first turn, by their path in it: for
+	// example ".gitconfig" from "/etc/agents/gitconfig". Readable only by the user. Requires an
+	// empty Home.
 	Seed map[string]string
 
-	// Resident keeps one process for all turns of a run (sticky_process), for an agent that can be
-	// run so: Claude Code.
+	// Resident keeps one process for all turns of a run (sticky_process), for agents that support
+	// it: Claude Code.
 	Resident bool
 
-	// Sandbox may change how the agent of a turn is started, just before; see exec.Config. Settings
-	// and Seed are in place by then.
+	// Sandbox may change how a turn's agent is started; see exec.Config. Settings and Seed are
+	// written before.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory have the meaning of exec.Config: process

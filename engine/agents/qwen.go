@@ -40,7 +40,7 @@ func Qwen(o Options) (*Engine, error) {
 		set: map[string]string{
 			artifactsVariable:                "{artifacts}",
 			"QWEN_CODE_SYSTEM_SETTINGS_PATH": "{home}/" + qwenTurnFile,
-			// or it starts itself once more, for a larger heap, which takes a second
+			// Otherwise it restarts itself with a larger heap, which takes a second.
 			"QWEN_CODE_NO_RELAUNCH": "true",
 		},
 		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
@@ -113,9 +113,8 @@ func qwenSettings(h *home) error {
 // refusedByModel matches the agent's own text in place of the model's after a failed request.
 var refusedByModel = regexp.MustCompile(`(?s)\[API Error: .*\]\s*$`)
 
-// qwenRules read the lines of --output-format stream-json. What subagents say has a parent. A
-// request that fails looks like an answer of the model that cost nothing, and the result is a
-// success.
+// qwenRules read the lines of --output-format stream-json. Messages of subagents have a parent. A
+// failed request looks like a free answer of the model, with a successful result.
 var qwenRules = []exec.Rule{
 	{Match: map[string]string{"type": "system", "subtype": "init"}, Do: exec.Session, Path: "session_id"},
 	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message,

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// writeSettings writes settings into the home, unless the host has put its own there, by
-// Options.Seed say, or an earlier turn has written them.
+// writeSettings writes settings into the home, unless the host (for example by Options.Seed) or an
+// earlier turn has written them.
 func (h *home) writeSettings(settings any, path ...string) error {
 	name := filepath.Join(path...)
 	if _, err := h.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
@@ -21,7 +21,7 @@ func (h *home) writeSettings(settings any, path ...string) error {
 	return h.write(name, append(body, '\n'))
 }
 
-// Agents that split arguments at commas get the artifact folder by a variable named in their
+// Agents that split arguments at commas get the artifact folder through a variable named in their
 // settings.
 const (
 	artifactsVariable = "INTERLUDE_ARTIFACTS"

@@ -9,9 +9,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// NewAgent returns an engine of an agent of Eino's agent development kit. newAgent makes the agent,
-// and is called for each turn: one agent of Eino must not run twice at one time, as chat model
-// agents share state between their runs. Models and tools may be shared.
+// NewAgent returns an engine of an agent of Eino's agent development kit. newAgent makes the agent
+// and is called for each turn, because chat model agents share state between concurrent runs.
+// Models and tools may be shared.
 func NewAgent(newAgent func(context.Context) (adk.Agent, error), cfg Config) (*Engine, error) {
 	if newAgent == nil {
 		return nil, errors.New("eino: the function that makes the agent is nil")
@@ -46,7 +46,7 @@ func (a agent) run(ctx context.Context, p *activeTurn) (result, error) {
 		if !ok {
 			break
 		}
-		l.handleEvent(ctx, ev) // to the end, even after an error: the agent waits until its events are read
+		l.handleEvent(ctx, ev) // until the end, even after an error: the agent waits until its events are read
 	}
 	return l.result(ctx)
 }
@@ -54,7 +54,7 @@ func (a agent) run(ctx context.Context, p *activeTurn) (result, error) {
 // listener handles the events of an agent.
 type listener struct {
 	*activeTurn
-	lastText   string // the assistant's last message; the final text when none follows
+	lastText   string // the assistant's last message; the final text if none follows
 	output     any
 	interrupts []Interrupt
 	err        error
@@ -80,8 +80,8 @@ func (l *listener) handleEvent(ctx context.Context, ev *adk.AgentEvent) {
 	}
 }
 
-// message handles a message. A message of the assistant before a tool call is stored at once. Any
-// other is stored when the next one comes, since the last one is no intermediate message.
+// message handles a message. An assistant's message before a tool call is stored immediately. Any
+// other is stored when the next one arrives, because the last one is not an intermediate message.
 func (l *listener) message(ctx context.Context, v *adk.MessageVariant) error {
 	m, err := v.GetMessage()
 	if err != nil || m == nil {
@@ -117,7 +117,7 @@ func (l *listener) result(ctx context.Context) (result, error) {
 	case l.err != nil:
 		return result{}, l.err
 	case len(l.interrupts) > 0:
-		return result{interrupts: l.interrupts}, l.flush(ctx) // a message before the question is no final text
+		return result{interrupts: l.interrupts}, l.flush(ctx) // a message before the question is not a final text
 	}
 	end := Result{Text: l.lastText}
 	if l.output != nil {
@@ -133,7 +133,7 @@ func (l *listener) result(ctx context.Context) (result, error) {
 }
 
 // completeCalls drops tool calls without a result, and results without a tool call. Models refuse a
-// conversation that has either.
+// conversation with either.
 func completeCalls(said []*schema.Message) []*schema.Message {
 	called, returned := make(map[string]bool), make(map[string]bool)
 	for _, m := range said {

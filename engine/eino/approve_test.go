@@ -148,7 +148,7 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 			turn.Answers = c.change(answers)
 			o, err := s.Execute(turn)
 			if c.refused {
-				require.ErrorContains(t, err, "not the one that a person was asked about")
+				require.ErrorContains(t, err, "not what the person was asked about")
 				require.Empty(t, r.rung)
 				return
 			}
@@ -171,7 +171,7 @@ func TestAnotherApprovalRunsNothing(t *testing.T) {
 	q := s.Do("Pay.").Questions[0]
 	q.Subject.Arguments = json.RawMessage(`{"eur":100}`)
 	_, err := s.Decide(q, interaction.Reply{Decision: interaction.Approve})
-	require.ErrorContains(t, err, "not the one that a person was asked about")
+	require.ErrorContains(t, err, "not what the person was asked about")
 	require.Empty(t, r.rung)
 
 	// Nobody has decided: the model is told so.

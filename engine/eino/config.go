@@ -13,15 +13,15 @@ type Config struct {
 	// Name is the engine's name in its session handles; "eino" when empty. Runs that wait can only
 	// be resumed under the same name.
 	Name string
-	// Revision says which revision of the graph or agent this is. A run that waits in another one
-	// is refused (SESSION_RESUME_FAILED) instead of being resumed in a graph that its checkpoint
-	// does not fit. Empty: no revisions.
+	// Revision is the revision of the graph or agent. A run that waits in a different one is
+	// refused (SESSION_RESUME_FAILED), because its checkpoint may not fit the graph. Empty: no
+	// revisions.
 	Revision string
 
-	// Dir is a folder where checkpoints are kept instead, in a folder for each run, which the host
-	// removes when it removes the run. All processes that execute runs must share it.
+	// Dir is a different folder for the checkpoints, with a folder per run, which the host removes
+	// with the run. All processes that execute runs must share it.
 	Dir string
-	// Store keeps the checkpoints instead: a compose.CheckPointStore of the host that keeps them
+	// Store stores the checkpoints instead: a compose.CheckPointStore of the host that keeps them
 	// across restarts. Each key is written once.
 	Store checkpoint.Store
 

@@ -88,7 +88,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 // runActive runs the graph or agent. The outcome is without its usage.
 func (e *Engine) runActive(ctx context.Context, p *activeTurn) (engine.Outcome, error) {
 	done, err := e.run(context.WithValue(ctx, turnKey{}, p), p)
-	// The result came too late: the attempt may not be the run's any more.
+	// The result came too late: the run may belong to another attempt.
 	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
@@ -145,8 +145,8 @@ func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterr
 			return o.Question.Ref == answer.Ref && !answered
 		})
 		if i < 0 || answer.Digest != "" && answer.Digest != open[i].Question.Digest() {
-			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: fmt.Sprintf("what the answer to "+
-				"question %d is about is not the one that a person was asked about", answer.ID)}
+			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: fmt.Sprintf("the subject of the "+
+				"answer to question %d is not what the person was asked about", answer.ID)}
 		}
 		given, err := e.resumeData(ctx, open[i], answer)
 		if err != nil {
@@ -191,7 +191,7 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 	case first.Gate && e.cfg.Reply == nil:
 		return engine.Outcome{}, &engine.Failure{
 			Code: fsm.CodeEngineFailed,
-			Detail: "the graph is compiled to stop at " + first.Address + ", where nobody reads an answer: set " +
+			Detail: "the graph is compiled to stop at " + first.Address + ", where no node reads an answer: set " +
 				"Config.Reply, or have a node interrupt",
 		}
 	}
@@ -234,7 +234,8 @@ func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt
 		}
 		q, _, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
 		if err != nil {
-			return nil, failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w",
+			return nil, failure(fmt.Errorf("the question at %s cannot be shown completely: set lifecycle.Config.Dir: "+
+				"%w",
 				in.Address, err))
 		}
 		if q.Ref = ""; len(all) > 1 || q.Subject != nil {

@@ -18,9 +18,9 @@ func failure(err error) error {
 	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err, Transient: engine.PassingError(err)}
 }
 
-// failure is the failure of a graph or agent. If it should be resumed and failed before any node
-// started, its checkpoint was unusable: the graph has changed, or a type is not registered. Eino
-// has no types for these errors, hence the texts.
+// failure is the failure of a graph or agent. If a resume failed before any node started, the
+// checkpoint was unusable: the graph has changed, or a type is not registered. Eino has no types
+// for these errors, hence the texts.
 func (p *activeTurn) failure(err error) error {
 	text := err.Error()
 	unreadable := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text,
@@ -32,8 +32,8 @@ func (p *activeTurn) failure(err error) error {
 	}
 	return &engine.Failure{
 		Code: fsm.CodeSessionResumeFailed, Err: err,
-		Detail: "the graph cannot go on from its checkpoint: raise Config.Revision when a graph changes so that old " +
-			"checkpoints do not fit",
+		Detail: "the graph cannot continue from its checkpoint: raise Config.Revision when a graph changes so that " +
+			"old checkpoints do not fit",
 	}
 }
 

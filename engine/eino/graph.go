@@ -19,8 +19,8 @@ type Compilable[I, O any] interface {
 // GraphConfig configures an engine of a graph.
 type GraphConfig[I, O any] struct {
 	Config
-	// Input makes the input that the graph is started with. Nil: what DefaultInput makes; the
-	// constructor fails when it cannot make an I.
+	// Input makes the graph's input. Nil: DefaultInput; the constructor fails if that cannot make
+	// an I.
 	Input func(context.Context, Start) (I, error)
 	// Output converts the graph's output. Nil: DefaultOutput.
 	Output func(context.Context, O) (Result, error)
@@ -31,7 +31,7 @@ type GraphConfig[I, O any] struct {
 // Start is the input of a graph.
 type Start struct {
 	Turn engine.Turn
-	// Text is the run's prompt in its first turn, and the person's answer when the graph is started
+	// Text is the run's prompt in its first turn, and the person's answer if the graph is started
 	// again (EndsTurn).
 	Text string
 	// Past is the conversation so far, person and graph in turns, oldest first.

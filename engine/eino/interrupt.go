@@ -18,34 +18,33 @@ import (
 type Interrupt struct {
 	// ID is Eino's name of it.
 	ID string
-	// Address is where it is, for people: "node:approve;tool:pay:call_1".
+	// Address is its place, for people: "node:approve;tool:pay:call_1".
 	Address string
-	// Gate says that the graph was interrupted by its compile options (WithInterruptBeforeNodes,
-	// WithInterruptAfterNodes), and not by one of its nodes. No node reads the answer to such an
-	// interrupt, so that it needs Config.Reply.
+	// Gate means an interrupt by the graph's compile options (WithInterruptBeforeNodes,
+	// WithInterruptAfterNodes), not by a node. No node reads its answer, so it needs Config.Reply.
 	Gate bool
-	// Info is what the interrupt carries; for a Gate the graph's state. It is set when the question
-	// is made, and nil when the answer has come.
+	// Info is the interrupt's info; for a Gate the graph's state. It is set when the question is
+	// made, and nil when the answer arrives.
 	Info any
-	// Question is what was asked. It is set when the answer has come.
+	// Question is the question as asked. It is set when the answer arrives.
 	Question interaction.Question
 }
 
-// Asker is implemented by the info of an interrupt that knows its question.
+// Asker is implemented by the info of an interrupt that has a question.
 type Asker interface {
 	Ask() interaction.Question
 }
 
-// init registers what an interrupt may carry: Eino's agents write an interrupt's info into their
-// checkpoints, and can only write what is registered.
+// init registers the possible infos: Eino's agents write an interrupt's info into their
+// checkpoints, which requires registration.
 func init() {
 	schema.RegisterName[interaction.Question]("interlude_question")
 	gob.Register(map[string]any{}) // in a question's hints
 	gob.Register([]any{})
 }
 
-// Ask makes the question of an interrupt from what it carries: an interaction.Question, an Asker,
-// or else an open question with its text: a string, an error, a fmt.Stringer, or its JSON.
+// Ask makes the question of an interrupt from its info: an interaction.Question, an Asker, or
+// otherwise an open question with its text: a string, an error, a fmt.Stringer, or its JSON.
 func Ask(i Interrupt) interaction.Question {
 	switch info := i.Info.(type) {
 	case interaction.Question:
@@ -59,7 +58,7 @@ func Ask(i Interrupt) interaction.Question {
 	}
 	if i.Gate {
 		return interaction.Question{Kind: interaction.Confirm, Prompt: "The graph has stopped at " + i.Address +
-			". Shall it go on?"}
+			". Shall it continue?"}
 	}
 	whole := interaction.Visible(text(i.Info))
 	shown, hidden := approval.Cut(whole, interaction.MaxPromptText)
@@ -89,8 +88,8 @@ func text(info any) string {
 	return interaction.VisibleJSON(body, "")
 }
 
-// interrupts are those that a graph reports, sorted by their address, so that the order of the
-// questions does not depend on which node was faster.
+// interrupts returns a graph's interrupts, sorted by address, so that the order of the questions
+// does not depend on timing.
 func interrupts(points []*compose.InterruptCtx, gates map[string]bool) []Interrupt {
 	all := make([]Interrupt, 0, len(points))
 	for _, p := range points {

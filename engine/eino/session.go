@@ -13,15 +13,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// session is what a turn leaves for the next one: a version of package checkpoint, as JSON.
+// session is the data for the next turn: a version of package checkpoint, as JSON.
 type session struct {
-	// Open is the interrupt that waits for its answer, and Together those that wait for theirs
-	// together. At most one of them is set.
+	// Open is the interrupt that waits for its answer, and Together are several that wait together.
+	// At most one of them is set.
 	Open     *openInterrupt  `json:"open,omitempty"`
 	Together []openInterrupt `json:"together,omitempty"`
 	// Checkpoints are Eino's, by their ids.
 	Checkpoints map[string][]byte `json:"checkpoints,omitempty"`
-	// Past is the conversation: of a graph the turns that ended without an interrupt, of an agent
+	// Past is the conversation: for a graph the turns that ended without an interrupt, for an agent
 	// all turns.
 	Past []*schema.Message `json:"past,omitempty"`
 }
@@ -42,7 +42,7 @@ func (s *session) asked() []openInterrupt {
 	return s.Together
 }
 
-// setOpen has the interrupts wait. A single one is stored as earlier releases did.
+// setOpen sets the waiting interrupts. A single one is stored as by earlier releases.
 func (s *session) setOpen(open []openInterrupt) {
 	if s.Together = open; len(open) == 1 {
 		s.Open, s.Together = &open[0], nil
@@ -60,13 +60,13 @@ func readSession(body []byte) (*session, error) {
 	return &s, nil
 }
 
-// Checkpoints is the checkpoint store that a graph must be compiled with for New; Compile sets it.
-// It reads the checkpoints of the session that the turn goes on from, and what is written to it
-// becomes part of the turn's outcome. Outside of a turn it returns errors. A graph that runs within
-// a node may use it too, with a checkpoint id of its own.
+// Checkpoints is the checkpoint store with which a graph must be compiled for New; Compile sets it.
+// It reads the checkpoints of the session that the turn continues, and writes become part of the
+// turn's outcome. Outside of a turn it returns errors. A graph that runs within a node may use it
+// too, with a different checkpoint id.
 func Checkpoints() compose.CheckPointStore { return contextCheckpoints{} }
 
-// contextCheckpoints are the checkpoints of the turn to which the context belongs.
+// contextCheckpoints are the checkpoints of the context's turn.
 type contextCheckpoints struct{}
 
 func (contextCheckpoints) Get(ctx context.Context, id string) ([]byte, bool, error) {
@@ -85,9 +85,8 @@ func (contextCheckpoints) Set(ctx context.Context, id string, body []byte) error
 	return p.checkpoints.Set(ctx, id, body)
 }
 
-// turnCheckpoints are the checkpoints of one turn as Eino sees them: those of the session that it
-// goes on from, replaced by those that the turn writes. They are stored as one version when the
-// turn ends.
+// turnCheckpoints are the checkpoints of one turn for Eino: those in the continued session,
+// replaced by the turn's. They are stored as one version when the turn ends.
 type turnCheckpoints struct {
 	mu   sync.Mutex
 	byID map[string][]byte // guarded by mu
@@ -112,7 +111,7 @@ func (p *turnCheckpoints) Set(_ context.Context, id string, body []byte) error {
 	return nil
 }
 
-// all returns the checkpoints as they are now.
+// all returns the current checkpoints.
 func (p *turnCheckpoints) all() map[string][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,4 +122,4 @@ func (p *turnCheckpoints) all() map[string][]byte {
 	return byID
 }
 
-var errNoTurn = errors.New("eino: this context belongs to no turn: pass on the one that the node was given")
+var errNoTurn = errors.New("eino: this context belongs to no turn: use the context that the node got")

@@ -16,9 +16,9 @@ type activeTurn struct {
 	turn   engine.Turn
 	sink   engine.Sink
 	cancel context.CancelCauseFunc
-	open   []openInterrupt // that the turn resumes; none when it starts the graph or agent
-	data   map[string]any  // with which they are resumed, by their ids
-	// history is the earlier conversation, and what this turn adds.
+	open   []openInterrupt // resumed by the turn; none if it starts the graph or agent
+	data   map[string]any  // the resume data, by id
+	// history is the earlier conversation, with this turn's additions.
 	history     []*schema.Message
 	checkpoints *turnCheckpoints
 	usage       usage
@@ -36,8 +36,8 @@ func turnOf(ctx context.Context) (*activeTurn, error) {
 	return p, nil
 }
 
-// say stores an intermediate message. When the attempt is no longer the run's, it cancels the turn,
-// also when the caller ignores the error.
+// say stores an intermediate message. If the run no longer belongs to this attempt, it cancels the
+// turn, even if the caller ignores the error.
 func (p *activeTurn) say(ctx context.Context, text string) error {
 	err := p.sink.Message(ctx, engine.Message{Text: text})
 	if errors.Is(err, engine.ErrStale) {
@@ -46,9 +46,9 @@ func (p *activeTurn) say(ctx context.Context, text string) error {
 	return err
 }
 
-// Say stores an intermediate message of the assistant. Call it from within a node or tool, with the
-// context that the call was given. A node that gets an error should return it: the attempt is no
-// longer the run's (engine.ErrStale), or the store has failed.
+// Say stores an intermediate message of the assistant. Call it within a node or tool, with the
+// call's context. A node that gets an error should return it: the run no longer belongs to this
+// attempt (engine.ErrStale), or the store has failed.
 func Say(ctx context.Context, text string) error {
 	p, err := turnOf(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func Say(ctx context.Context, text string) error {
 	return p.say(ctx, text)
 }
 
-// Turn returns the turn that a node or tool runs in, as for its folders; ctx is the one that it was
-// given. False: it belongs to none.
+// Turn returns the turn in which a node or tool runs, for example for its folders; ctx is the
+// call's context. False: outside of a turn.
 func Turn(ctx context.Context) (engine.Turn, bool) {
 	p, err := turnOf(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	handlers "github.com/cloudwego/eino/utils/callbacks"
 )
 
-// countUsage is a handler that adds up the usage that the chat models of a graph report.
+// countUsage is a handler that adds up the usage that a graph's chat models report.
 func countUsage(u *usage) callbacks.Handler {
 	on := &handlers.ModelCallbackHandler{
 		OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *model.CallbackOutput) context.Context {
@@ -34,7 +34,7 @@ func countUsage(u *usage) callbacks.Handler {
 	return handlers.NewHandlerHelper().ChatModel(on).Handler()
 }
 
-// watchNodes is a handler that sets nodeStarted when a component starts that is no graph itself.
+// watchNodes is a handler that sets nodeStarted when a component other than a graph starts.
 func (p *activeTurn) watchNodes() callbacks.Handler {
 	watch := func(info *callbacks.RunInfo) {
 		switch {

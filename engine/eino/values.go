@@ -8,9 +8,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// DefaultInput makes the input of a graph that takes a string (the text alone), a *schema.Message
-// (the same), a []*schema.Message (what was said before, and the text), or a map[string]any
-// ("input" is the text, "history" what was said before). Any other type is an error.
+// DefaultInput makes the input of a graph that takes a string (only the text), a *schema.Message
+// (the same), a []*schema.Message (the conversation so far, and the text), or a map[string]any
+// ("input" is the text, "history" the conversation so far). Any other type is an error.
 func DefaultInput[I any](s Start) (I, error) {
 	var in I
 	said := schema.UserMessage(s.Text)
@@ -24,14 +24,13 @@ func DefaultInput[I any](s Start) (I, error) {
 	case *map[string]any:
 		*to = map[string]any{"input": s.Text, "history": s.Past}
 	default:
-		return in, fmt.Errorf("eino: nothing is known of how to make a %T of a prompt: set GraphConfig.Input", in)
+		return in, fmt.Errorf("eino: cannot make a %T from a prompt: set GraphConfig.Input", in)
 	}
 	return in, nil
 }
 
-// DefaultOutput makes the result of what a graph ends with: the text of a string or
-// *schema.Message; the JSON of anything else, as output when it is an object and as text when it is
-// not.
+// DefaultOutput makes the result from a graph's output: the text of a string or *schema.Message;
+// the JSON of any other value, as output if it is an object and otherwise as text.
 func DefaultOutput[O any](out O) (Result, error) {
 	switch out := any(out).(type) {
 	case nil:
@@ -50,7 +49,8 @@ func DefaultOutput[O any](out O) (Result, error) {
 func asJSON(v any) (Result, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return Result{}, fmt.Errorf("eino: what the graph ends with is no JSON: set GraphConfig.Output: %w", err)
+		return Result{}, fmt.Errorf("eino: the graph's output cannot be encoded as JSON: set GraphConfig.Output: "+
+			"%w", err)
 	}
 	if bytes.HasPrefix(body, []byte("{")) {
 		return Result{Output: body}, nil

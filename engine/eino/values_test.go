@@ -131,7 +131,7 @@ func TestAskShowsInvisibleCharacters(t *testing.T) {
 
 	large := strings.Repeat("x", 50<<10) + "; rm -rf /" + strings.Repeat("y", 50<<10)
 	_, err = asked("", large)
-	require.ErrorContains(t, err, "cannot be shown in whole")
+	require.ErrorContains(t, err, "cannot be shown completely")
 	dir := t.TempDir()
 	o, err = asked(dir, large)
 	require.NoError(t, err)

@@ -96,7 +96,7 @@ func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
 			},
 		} {
 			_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) { return "", use(c) })
-			require.ErrorContains(t, err, "needs a name of at most 128 bytes")
+			require.ErrorContains(t, err, "needs a name of 1 to 128 bytes")
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestM1WhatAFunctionIsGiven(t *testing.T) {
 		require.ErrorContains(t, err, `the run belongs to `+session.Engine)
 	}
 	_, err = text.RunTurn(t.Context(), engine.Turn{Prompt: "a", Repair: "it is too short"}, &desk{})
-	require.ErrorContains(t, err, "the same output again, which is not valid: it is too short")
+	require.ErrorContains(t, err, "the same invalid output again: it is too short")
 	null, err := flow.New("f", func(*flow.Ctx, string) (none *out, _ error) { return none, nil }).
 		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
 	require.NoError(t, err)

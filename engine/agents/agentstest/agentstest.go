@@ -1,7 +1,6 @@
-// Package agentstest finds real agents for tests, so that each test that drives one looks in the
-// same places.
+// Package agentstest finds real agents for tests, always in the same places.
 //
-// Neighbours: .ci/agents.sh installs the agents; engine/modeltest is the model that they ask.
+// Related packages: .ci/agents.sh installs the agents; engine/modeltest is their model.
 package agentstest
 
 import (
@@ -13,13 +12,13 @@ import (
 	"testing"
 )
 
-// envFolder names the folder that agents were installed in by .ci/agents.sh, when it is not
-// .tools/agents of the repository. The variable EnvFolder_NAME, INTERLUDE_AGENTS_CLAUDE say, names
-// the program of one agent.
+// envFolder names the folder in which .ci/agents.sh installed the agents, by default .tools/agents
+// of the repository. The variable envFolder_NAME, for example INTERLUDE_AGENTS_CLAUDE, names the
+// program of one agent.
 const envFolder = "INTERLUDE_AGENTS"
 
-// Program is the program of the agent: codex, claude, gemini, opencode or qwen. Where it is missing
-// the test fails in CI (variable CI); elsewhere it is skipped, with a line that says what to do.
+// Program is the program of the agent: codex, claude, gemini, opencode or qwen. If it is missing,
+// the test fails in CI (variable CI) and is skipped elsewhere, with a line that says what to do.
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	if path, ok := find(name); ok {
@@ -41,12 +40,12 @@ func only(names []string, accepts func(name string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !accepts(name) })
 }
 
-// byHand is the agent that CI may not install: it is tested where its program is named.
+// byHand is the agent that CI may not install: it is tested if its program is named.
 const byHand = "claude"
 
 func variable(name string) string { return envFolder + "_" + strings.ToUpper(name) }
 
-// find looks for the agent's program. An agent that is installed by hand must be named.
+// find looks for the agent's program. A manually installed agent must be named.
 func find(name string) (string, bool) {
 	if path := os.Getenv(variable(name)); path != "" || name == byHand {
 		return path, path != ""

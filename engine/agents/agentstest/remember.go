@@ -15,33 +15,32 @@ import (
 // questions are the probes of an agent's program before its first run.
 var questions = []string{"--version", "--help"}
 
-// memory has the programs that were asked, in a folder of this process.
+// memory has the probed programs, in a folder of this process.
 var memory struct {
-	mu       sync.Mutex // guards all below, and is held while a program is asked
+	mu       sync.Mutex // guards all below, and is held during a probe
 	folder   string
 	programs map[string]string // by the agent's name
 }
 
-// Main runs the tests of a program that uses Remembered. It returns the status to exit with.
+// Main runs the tests of a program that uses Remembered. It returns the exit status.
 func Main(m *testing.M) int {
 	defer func() {
 		memory.mu.Lock()
 		defer memory.mu.Unlock()
 		if memory.folder != "" {
-			_ = os.RemoveAll(memory.folder) // it lies in the folder for temporary files
+			_ = os.RemoveAll(memory.folder) // in the folder for temporary files
 		}
 	}()
 	return m.Run()
 }
 
-// Remembered is the program of the agent, as Program finds it, except that it knows by heart what
-// it answers to --version and --help: it was asked once, and passes on all else. Tests make dozens
-// of engines and hosts, each of which asks that, and some programs take seconds to say anything.
-// TestMain must call Main.
+// Remembered is the agent's program, as Program finds it, with cached answers to --version and
+// --help; it forwards all other calls. Tests make dozens of engines and hosts that probe the
+// program, and some programs take seconds to answer. TestMain must call Main.
 func Remembered(tb testing.TB, name string) string {
 	tb.Helper()
 	program := Program(tb, name)
-	if runtime.GOOS == "windows" { // which has no shell for it
+	if runtime.GOOS == "windows" { // no shell for the script
 		return program
 	}
 	memory.mu.Lock()
@@ -60,7 +59,7 @@ func Remembered(tb testing.TB, name string) string {
 	return own
 }
 
-// remember probes the program, and returns another one that repeats its answers.
+// remember probes the program, and returns a script that repeats its answers.
 func remember(ctx context.Context, program string) (string, error) {
 	if memory.folder == "" {
 		folder, err := os.MkdirTemp("", "interlude-agents-")
