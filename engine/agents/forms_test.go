@@ -60,7 +60,7 @@ func TestAgentThatCannotResumeIsResident(t *testing.T) {
 		p, err := e.Profile(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
-		require.Contains(t, p.Reason, "it cannot resume a session, by its --help")
+		require.Contains(t, p.Reason, "it cannot resume a session, according to its --help")
 	}
 	turn, told := first(t, fsm.ModeInteractive), &enginetest.Recorder{}
 	o, err := e.RunTurn(t.Context(), turn, told)
@@ -93,7 +93,7 @@ func TestAgentThatCannotResumeIsResident(t *testing.T) {
 // D1: one that can neither resume nor stay says so, as does one that is not there.
 func TestAgentThatCanNeitherResumeNorStayIsUnavailable(t *testing.T) {
 	path, notes := program(t, "codex", old)
-	for command, want := range map[string]string{path: "cannot resume a session, by its exec --help",
+	for command, want := range map[string]string{path: "cannot resume a session, according to its exec --help",
 		notes: "does not say what it can do"} {
 		e, err := agents.Codex(agents.Options{Command: command, StateDir: t.TempDir(),
 			Set: map[string]string{"NOTES": notes}})

@@ -135,7 +135,7 @@ func TestNewSaysWhatIsWrongInItsOptions(t *testing.T) {
 		"leave Home empty":       {Home: agents.UserHome, Seed: map[string]string{"a": "b"}},
 		"a path within":          {Seed: map[string]string{"../a": "b"}},
 		"the file to copy":       {Seed: map[string]string{"a": ""}},
-		"has no resident mode":     {Resident: true},
+		"has no resident mode":   {Resident: true},
 		"unknown placeholder":    {Args: []string{"{oops}"}},
 		"must not be negative":   {Grace: -1},
 		"in neither Env nor":     {Secrets: []string{"OOPS"}},

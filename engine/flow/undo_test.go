@@ -180,7 +180,7 @@ func TestM1AFinalFailureIsCompensated(t *testing.T) {
 
 // M1: a result that is no output, or is refused by the run, is an error of the function.
 func TestM1AResultThatIsNoOutputIsCompensated(t *testing.T) {
-	for reason, turn := range map[string]engine.Turn{"cannot be encoded as JSON": {}, "cannot unmarshal": {Prompt: "list"},
+	for reason, turn := range map[string]engine.Turn{"encoded as JSON": {}, "cannot unmarshal": {Prompt: "list"},
 		"invalid output again: it is too short": {Prompt: "valid", Repair: "it is too short"}} {
 		refunded := 0
 		agent := flow.New("f", func(c *flow.Ctx, in string) (any, error) {
