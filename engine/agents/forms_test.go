@@ -94,7 +94,7 @@ func TestAgentThatCannotResumeIsResident(t *testing.T) {
 func TestAgentThatCanNeitherResumeNorStayIsUnavailable(t *testing.T) {
 	path, notes := program(t, "codex", old)
 	for command, want := range map[string]string{path: "cannot resume a session, according to its exec --help",
-		notes: "does not say what it can do"} {
+		notes: "help cannot be read"} {
 		e, err := agents.Codex(agents.Options{Command: command, StateDir: t.TempDir(),
 			Set: map[string]string{"NOTES": notes}})
 		require.NoError(t, err)
