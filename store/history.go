@@ -137,8 +137,12 @@ func CheckJournal(id string, entries []interaction.JournalEntry, counted *intera
 }
 
 // CheckEvents returns an error if the page of events does not continue without a gap from the
-// cursor.
-func CheckEvents(id string, after uint64, page []Event) error {
+// cursor, or if it is empty and the run's record counted events after the cursor before the page was
+// read: counted is its Seq, or 0 if that is not known.
+func CheckEvents(id string, after uint64, page []Event, counted uint64) error {
+	if len(page) == 0 && after < counted {
+		return fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", ErrCorrupt, id, after, counted)
+	}
 	for _, e := range page {
 		if e.Seq > after+1 {
 			return fmt.Errorf("%w: run %s has event %d where event %d is expected", ErrCorrupt, id, e.Seq, after+1)

@@ -9,5 +9,10 @@ import (
 )
 
 func TestStorePassesTheSuite(t *testing.T) {
-	storetest.Run(t, func(testing.TB) store.Store { return memory.New() })
+	storetest.Harness{
+		Open: func(testing.TB) store.Store { return memory.New() },
+		Lose: func(_ testing.TB, s store.Store, table storetest.Table, id string, last bool) {
+			s.(*memory.Store).Lose(table, id, last)
+		},
+	}.Run(t)
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/internal/sample"
@@ -91,7 +93,27 @@ func also(tb testing.TB, s store.Store) store.Store {
 
 func (s suite) run(t *testing.T) {
 	t.Helper()
-	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Parallel: true}.Run(t)
+	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Lose: lose,
+		Parallel: true}.Run(t)
+}
+
+// lose deletes a row as another program does.
+func lose(tb testing.TB, s store.Store, table storetest.Table, id string, last bool) {
+	tb.Helper()
+	p, ok := s.(*place)
+	require.True(tb, ok)
+	pool, err := pgxpool.New(tb.Context(), p.dsn)
+	require.NoError(tb, err)
+	defer pool.Close()
+	column := map[storetest.Table]string{storetest.Journal: "entry", storetest.Settled: "id",
+		storetest.Events: "last"}[table]
+	order := map[bool]string{false: "", true: " DESC"}[last]
+	of := func(name string) string { return pgx.Identifier{p.o.Schema, name}.Sanitize() }
+	deleted, err := pool.Exec(tb.Context(), "DELETE FROM "+of(string(table))+" WHERE (run, "+column+") = (SELECT run, "+
+		"t."+column+" FROM "+of(string(table))+" t JOIN "+of("runs")+" r ON r.n = t.run WHERE r.id = $1 ORDER BY t."+column+
+		order+" LIMIT 1)", id)
+	require.NoError(tb, err)
+	require.EqualValues(tb, 1, deleted.RowsAffected())
 }
 
 func TestStorePassesTheSuite(t *testing.T) { quick(t).run(t) }

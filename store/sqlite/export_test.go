@@ -11,8 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// The bounds that tests go up to, and beyond.
+// The bounds that tests go up to, and beyond, and the place of a row's number in a key.
 const (
+	SeqBits     = seqBits
 	MaxTail     = maxTail
 	MaxInline   = maxInline
 	CachedRuns  = cachedRuns

@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"database/sql"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -53,7 +55,30 @@ func also(tb testing.TB, s store.Store) store.Store {
 }
 
 func TestStorePassesTheSuite(t *testing.T) {
-	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also}.Run(t)
+	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also, Lose: lose}.Run(t)
+}
+
+// lose deletes a row as another program does.
+func lose(tb testing.TB, s store.Store, table storetest.Table, id string, last bool) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", s.(*file).path)
+	require.NoError(tb, err)
+	defer db.Close()
+	which := map[bool]string{false: "min", true: "max"}[last]
+	ofRun := fmt.Sprintf(`SELECT n << %[1]d AS low, (n + 1) << %[1]d AS high FROM runs WHERE id = ?`, sqlite.SeqBits)
+	text := map[storetest.Table]string{
+		storetest.Journal: `WITH r AS (` + ofRun + `) DELETE FROM journal WHERE k = (SELECT ` + which +
+			`(k) FROM journal, r WHERE k > low AND k < high)`,
+		storetest.Events: `WITH r AS (` + ofRun + `) DELETE FROM log WHERE k = (SELECT ` + which +
+			`(k) FROM log, r WHERE k > low AND k < high)`,
+		storetest.Settled: `DELETE FROM settled WHERE (run, id) = (SELECT run, ` + which +
+			`(settled.id) FROM settled JOIN runs ON n = run WHERE runs.id = ?)`,
+	}[table]
+	result, err := db.ExecContext(tb.Context(), text, id)
+	require.NoError(tb, err)
+	deleted, err := result.RowsAffected()
+	require.NoError(tb, err)
+	require.EqualValues(tb, 1, deleted)
 }
 
 func TestRequirements(t *testing.T) {

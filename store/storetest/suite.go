@@ -20,6 +20,10 @@ type Harness struct {
 	// Also opens another handle on the same store, like another process, while s stays open. The suite
 	// closes it. If nil, s itself is the other handle.
 	Also func(tb testing.TB, s store.Store) store.Store
+	// Lose deletes the first or the last row that the store has of the run in a table, without the
+	// store's knowledge, like an operator's DELETE. If the record itself holds the newest events, the
+	// events before them are lost. Without Lose, the suite omits the cases of lost rows.
+	Lose func(tb testing.TB, s store.Store, table Table, id string, last bool)
 	// Parallel runs cases concurrently, for a store that waits for a server. The functions above are
 	// then called concurrently.
 	Parallel bool
@@ -49,6 +53,9 @@ func (h Harness) Run(t *testing.T) {
 		feedCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {
 		all = slices.Concat(all, durableCases, usageDurableCases, journalDurableCases, feedDurableCases)
+	}
+	if h.Lose != nil {
+		all = slices.Concat(all, lostCases)
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
