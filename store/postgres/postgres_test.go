@@ -110,8 +110,8 @@ func lose(tb testing.TB, s store.Store, table storetest.Table, id string, last b
 	order := map[bool]string{false: "", true: " DESC"}[last]
 	of := func(name string) string { return pgx.Identifier{p.o.Schema, name}.Sanitize() }
 	deleted, err := pool.Exec(tb.Context(), "DELETE FROM "+of(string(table))+" WHERE (run, "+column+") = (SELECT run, "+
-		"t."+column+" FROM "+of(string(table))+" t JOIN "+of("runs")+" r ON r.n = t.run WHERE r.id = $1 ORDER BY t."+column+
-		order+" LIMIT 1)", id)
+		"t."+column+" FROM "+of(string(table))+" t JOIN "+of("runs")+" r ON r.n = t.run WHERE r.id = $1 ORDER BY t."+
+		column+order+" LIMIT 1)", id)
 	require.NoError(tb, err)
 	require.EqualValues(tb, 1, deleted.RowsAffected())
 }

@@ -46,8 +46,8 @@ func eachEnd(story func(w *world, id string, last bool)) func(w *world) {
 var lostCases = []promised{
 	{
 		"lost/entries of a journal",
-		"A journal without one of the entries that the record counts is ErrCorrupt for its reader, so that no step is " +
-			"executed again (M1, J5).",
+		"A journal without one of the entries that the record counts is ErrCorrupt for its reader, so that no step " +
+			"is executed again (M1, J5).",
 		eachEnd(func(w *world, id string, last bool) {
 			r := w.running(id)
 			r = w.commit(keptOnly(r, w.tick(), kept(1)))
