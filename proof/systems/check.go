@@ -142,7 +142,7 @@ func bodiless(err packages.Error) bool {
 func (l libraries) typeErrors(pkgs []*packages.Package, system string) (found []string) {
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
 		for _, err := range p.Errors {
-			if !(l.have(err.Pos) && bodiless(err)) && !excepted(p, system) {
+			if (!l.have(err.Pos) || !bodiless(err)) && !excepted(p, system) {
 				found = append(found, err.Error())
 			}
 		}
