@@ -113,9 +113,9 @@ func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) 
 	return ActionOverrule, nil
 }
 
-// changeOpenQuestion carries out a command that changes an open question. The right function
-// returns the action that Authorize is asked about, and why the actor may not take it; change makes
-// the commit, or none if nothing has to change. Both see the question as it was just read.
+// changeOpenQuestion executes a command that changes an open question. The function right returns the
+// action to pass to Authorize, or an error if the actor may not take it; change returns the commit,
+// or nil if nothing changes. Both get the question as just read.
 func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
 	right func(q *Question, now time.Time) (Action, error),
 	change func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {

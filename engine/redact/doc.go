@@ -11,8 +11,8 @@
 // broken into lines) and secrets in pieces are not found. An agent that can read a secret can leak
 // it.
 //
-// The package is for authors of engines that run other programs. Hosts give their secrets to those
-// engines, and do not call it.
+// The package is for authors of engines that run other programs. Hosts pass secrets to these engines
+// and do not call this package.
 //
 // Neighbours: engine/process and engine/exec redact the output of agents with it.
 package redact

@@ -1,7 +1,7 @@
 // Package cast has the actors that proofs share: the command that conducts a proof, the hosts that
 // it starts and kills, their stores and clocks, an agent with a memory, people who repeat a call
 // until its outcome is known, the journal in which both record events outside the store, and the
-// reading of logs for judges. The proofs themselves, each independently, decide what is correct.
+// reader that parses logs for a proof's checks. Each proof decides independently what is correct.
 package cast
 
 import (
