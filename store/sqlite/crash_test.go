@@ -51,6 +51,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "host:", poisonedHost(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(envHeld); path != "" {
+		fmt.Fprintln(os.Stderr, "host:", holdOpen(path))
+		os.Exit(1)
+	}
 	if path := os.Getenv(envFile); path != "" {
 		if err := host(path); err != nil {
 			fmt.Fprintln(os.Stderr, "host:", err)

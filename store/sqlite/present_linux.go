@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,6 +40,14 @@ func identifyByStat(path string, id *fileID) error {
 		id.Dev_major, id.Dev_minor = unix.Major(device), unix.Minor(device)
 		return err
 	}
+}
+
+// inodeOf returns the number of a file's inode and when that was made, in a text; ok is false if the
+// file system does not keep it.
+func inodeOf(f *os.File) (inode string, ok bool) {
+	var x unix.Statx_t
+	err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &x)
+	return fmt.Sprint(x.Ino, x.Btime.Sec, x.Btime.Nsec), err == nil && x.Mask&unix.STATX_BTIME != 0
 }
 
 func (id *fileID) same(other *fileID) bool {

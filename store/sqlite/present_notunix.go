@@ -15,4 +15,7 @@ func identify(path string, id *fileID) (err error) {
 	return err
 }
 
+// inodeOf identifies files on Linux only.
+func inodeOf(*os.File) (inode string, ok bool) { return "", false }
+
 func (id *fileID) same(other *fileID) bool { return os.SameFile(id.info, other.info) }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -36,6 +38,47 @@ const markPrefix = "interlude-wal:"
 type mark struct {
 	current, previous salts
 	nonce             salts // another one each time that the row is written
+}
+
+// A row that names both WALs may also be in a copy of the file: VACUUM INTO copies it, and so does cp.
+// Therefore the nonce also names the two files, where the system tells when each was made. A copy
+// that takes the file's place is another file, beside a WAL that is still the same. If both are
+// others, somebody has copied the pair, which is sound.
+
+// fileNonce starts a nonce that names the files.
+const fileNonce = '~'
+
+// newNonce returns a random nonce, which names the files if the system identifies them.
+func newNonce(db, wal *os.File) salts {
+	n := salts([]byte(rand.Text()[:len(salts{})]))
+	dbName, known := nameOf(db)
+	walName, both := nameOf(wal)
+	if known && both {
+		n[0] = fileNonce
+		copy(n[6:], dbName)
+		copy(n[11:], walName)
+	}
+	return n
+}
+
+// wroteBesideAnother reports whether a row with this nonce was written into this WAL when another
+// file was the database.
+func (n salts) wroteBesideAnother(db, wal *os.File) bool {
+	if n[0] != fileNonce {
+		return false
+	}
+	dbName, known := nameOf(db)
+	walName, both := nameOf(wal)
+	return known && both && string(n[11:]) == walName && string(n[6:11]) != dbName
+}
+
+// nameOf returns five characters that differ from file to file, with a chance of 1 in 33 million
+// that they do not; ok is false if the system does not tell when the file was made. An inode's
+// number is not enough: it may be reused.
+func nameOf(f *os.File) (name string, ok bool) {
+	made, ok := inodeOf(f)
+	sum := sha256.Sum256([]byte(made))
+	return base32.StdEncoding.EncodeToString(sum[:5])[:5], ok
 }
 
 // markText is the value of a column of the row.
@@ -190,7 +233,7 @@ func (w walMarks) matchesFile(db io.ReaderAt, pageSize int) (bool, error) {
 // checkWAL rejects a file whose WAL belongs to another file, or another copy of it, before anything
 // reads it. A WAL without the row is accepted: an earlier release left it, or the process ended
 // before it wrote the row. A WAL in which the table was created is accepted too.
-func checkWAL(path string, db io.ReaderAt) error {
+func checkWAL(path string, db *os.File) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -209,12 +252,16 @@ func checkWAL(path string, db io.ReaderAt) error {
 			return nil // SQLite ignores it, too
 		}
 		found, err := readWALMarks(f, h)
-		if err != nil || len(found.rows) == 0 || markText(found.rows[0].previous) == newMark {
+		if err != nil || len(found.rows) == 0 {
 			return err
 		}
-		named, err := found.matchesFile(db, h.pageSize)
-		if err != nil || named {
-			return err
+		if !found.rows[len(found.rows)-1].nonce.wroteBesideAnother(db, f) {
+			if markText(found.rows[0].previous) == newMark {
+				return nil
+			}
+			if named, err := found.matchesFile(db, h.pageSize); err != nil || named {
+				return err
+			}
 		}
 		if now, ok := readWALHead(f); ok && now.salts == h.salts {
 			return fmt.Errorf("%w: if the file was restored, move %s-wal and %[2]s-shm away; if not, put the file "+
@@ -316,7 +363,7 @@ func (w *writer) markWAL(now salts) (nonce salts, err error) {
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return nonce, err
 	}
-	fresh := salts([]byte(rand.Text()[:len(nonce)]))
+	fresh := newNonce(w.wal.db, w.wal.f)
 	_, err = w.exec(`UPDATE wal SET previous = CASE WHEN current = ?1 THEN previous ELSE current END, current = ?1,
 		nonce = ?2`, markText(now), markText(fresh))
 	if err == nil {

@@ -1,12 +1,15 @@
 package sqlite_test
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -219,5 +222,95 @@ func TestCommitIsRefusedOnceTheWALIsWrittenOver(t *testing.T) {
 			require.ErrorIs(t, err, sqlite.ErrReplaced)
 			_ = s.Close()
 		})
+	}
+}
+
+const envHeld = "INTERLUDE_SQLITE_HELD"
+
+// holdOpen commits runs to a store, and keeps it open until the process is killed.
+func holdOpen(path string) error {
+	s, err := sqlite.Open(context.Background(), path, quiet)
+	for i := 0; err == nil && i < 5; i++ {
+		err = s.Commit(context.Background(), []store.Commit{newRun(fmt.Sprint("held-", i), 3000)})[0]
+	}
+	if err == nil {
+		fmt.Println("ready")
+		select {}
+	}
+	return err
+}
+
+// J8, J9: a copy in the place of a file that a process has open, or had when it was killed, is
+// refused beside that file's WAL, however it was made: it names the same WALs. With the file back in
+// its place everything is there. A copy of both is sound.
+func TestOpenRefusesACopyInThePlaceOfTheFile(t *testing.T) {
+	vacuum := func(t *testing.T, path, copied string) {
+		t.Helper()
+		execute(t, path, "VACUUM INTO '"+copied+"'")
+	}
+	duplicate := func(t *testing.T, path, copied string) {
+		t.Helper()
+		body, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(copied, body, 0o600))
+	}
+	rename := func(t *testing.T, path, copied string) {
+		t.Helper()
+		require.NoError(t, os.Rename(copied, path))
+	}
+	for name, c := range map[string]struct {
+		copy, place func(t *testing.T, path, copied string)
+	}{
+		"VACUUM INTO": {vacuum, rename},
+		"cp":          {duplicate, rename},
+		"a link to the copy": {vacuum, func(t *testing.T, path, copied string) {
+			t.Helper()
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.Link(copied, path))
+		}},
+	} {
+		for _, killed := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", killed ", killed), func(t *testing.T) {
+				path, s := opened(t, "a")
+				require.NoError(t, s.Close())
+				cmd := exec.CommandContext(t.Context(), os.Args[0])
+				cmd.Env = append(os.Environ(), envHeld+"="+path)
+				cmd.Stderr = os.Stderr
+				out, err := cmd.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				end := sync.OnceFunc(func() {
+					_ = cmd.Process.Kill()
+					_ = cmd.Wait()
+				})
+				defer end()
+				line, err := bufio.NewReader(out).ReadString('\n')
+				require.NoError(t, err)
+				require.Equal(t, "ready\n", line)
+				c.copy(t, path, path+".copy")
+				require.NoError(t, os.Link(path, path+".kept"))
+				if killed {
+					end()
+				}
+				c.place(t, path, path+".copy")
+				_, wal := snapshot(t, path)
+				_, err = sqlite.Open(t.Context(), path, quiet)
+				require.ErrorIs(t, err, sqlite.ErrForeignWAL)
+				_, after := snapshot(t, path)
+				require.Equal(t, wal, after)
+				end()
+				require.NoError(t, os.Rename(path+".kept", path))
+				original, err := os.ReadFile(path)
+				require.NoError(t, err)
+				left, err := sqlite.Open(t.Context(), pairOf(t, original, wal), quiet)
+				require.NoError(t, err, "a copy of both")
+				require.NoError(t, left.Close())
+				s, err = sqlite.Open(t.Context(), path, quiet)
+				require.NoError(t, err)
+				_, err = s.Run(t.Context(), "held-4")
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+			})
+		}
 	}
 }
