@@ -208,8 +208,8 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 		q, document, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d",
 			p.turn.Attempt))
 		if err != nil {
-			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that "+
-				"nobody can approve it: set lifecycle.Config.Dir: %w", err))
+			return engine.Outcome{}, failure(fmt.Errorf("the arguments are too long to show, so the call cannot be "+
+				"approved: set lifecycle.Config.Dir: %w", err))
 		}
 		if q.Ref = ""; len(after.Open) > 1 || q.Subject != nil {
 			q.Ref = approval.Ref(o.ID)

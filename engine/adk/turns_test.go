@@ -349,7 +349,7 @@ func TestConfirmationShowsInvisibleCharacters(t *testing.T) {
 
 	hidden.Args["why"] = strings.Repeat("x", 50<<10) + "; rm -rf /" + strings.Repeat("y", 50<<10)
 	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
-	require.Contains(t, s.Fails("go").Error(), "cannot be shown in whole")
+	require.Contains(t, s.Fails("go").Error(), "too long to show")
 
 	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
 	s.Turn.ArtifactDir = t.TempDir()

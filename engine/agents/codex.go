@@ -32,7 +32,7 @@ func Codex(o Options) (*Engine, error) {
 		keys:     []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
 		env:      []string{"CODEX_CA_CERTIFICATE"},
 		set:      map[string]string{},
-		settings: codexSettings,
+		settings: prepareCodexHome,
 		help:     []string{"exec", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+resume\s`),
 		turns: exec.Config{
 			Args:       with(call, lines, "--skip-git-repo-check", fromStdin),
@@ -60,9 +60,9 @@ func Codex(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// codexSettings creates the folder of CODEX_HOME, which Codex requires, and removes keys left there
-// by turns executed before shell_snapshot was disabled.
-func codexSettings(h *home) error {
+// prepareCodexHome creates the folder of CODEX_HOME, which Codex requires, and removes keys left
+// there by turns executed before shell_snapshot was disabled.
+func prepareCodexHome(h *home) error {
 	if err := h.RemoveAll(".codex/shell_snapshots"); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func Gemini(o Options) (*Engine, error) {
 		},
 	}
 	if home := o.home(); home != "" {
-		a.settings = o.geminiSettings
+		a.settings = o.writeGeminiSettings
 		a.set[artifactsVariable] = "{artifacts}"
 	}
 	if o.BaseURL != "" {
@@ -68,9 +68,9 @@ func Gemini(o Options) (*Engine, error) {
 // noKey is for agents that need a key for every server, if the host has none.
 const noKey = "interlude-has-no-key"
 
-// geminiSettings permit edits and disable updates, reports, and the removal of sessions after a
-// month, which would affect waiting runs.
-func (o Options) geminiSettings(h *home) error {
+// writeGeminiSettings writes settings that permit edits and disable updates, reports, and the removal
+// of sessions after a month, which would affect waiting runs.
+func (o Options) writeGeminiSettings(h *home) error {
 	login := "gemini-api-key"
 	switch {
 	case o.variable("GOOGLE_GENAI_USE_VERTEXAI") == "true":

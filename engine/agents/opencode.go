@@ -31,7 +31,7 @@ func Opencode(o Options) (*Engine, error) {
 			"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
 			"OPENCODE_PERMISSION": `{"external_directory":{"{artifacts}/**":"allow"}}`,
 		},
-		settings: opencodeSettings,
+		settings: markPluginsInstalled,
 		help:     []string{"run", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-s, )?--session\b`),
 	}
 	config, model, err := o.opencodeConfig()
@@ -89,9 +89,9 @@ func (o Options) opencodeConfig() (config, model string, err error) {
 	return string(body), model, err
 }
 
-// opencodeSettings make the package for plugins appear installed. Otherwise each turn in a new home
-// would download it with its dependencies, 100 MB, which only plugins in the home need.
-func opencodeSettings(h *home) error {
+// markPluginsInstalled makes the package for plugins appear installed. Otherwise each turn in a new
+// home would download it with its dependencies, 100 MB, which only plugins in the home need.
+func markPluginsInstalled(h *home) error {
 	folder := filepath.Join(".config", "opencode")
 	if err := h.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
 		return err

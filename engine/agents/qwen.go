@@ -36,7 +36,7 @@ func Qwen(o Options) (*Engine, error) {
 		name: "qwen", tried: [2]string{"0.15.10", "0.24.4"},
 		keys:     []string{"OPENAI_API_KEY"},
 		env:      []string{"OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_MODEL"},
-		settings: qwenSettings, turn: o.qwenTurn,
+		settings: writeQwenSettings, turn: o.qwenTurn,
 		set: map[string]string{
 			artifactsVariable:                "{artifacts}",
 			"QWEN_CODE_SYSTEM_SETTINGS_PATH": "{home}/" + qwenTurnFile,
@@ -98,9 +98,9 @@ func escapeGlob(path string) string { return special.ReplaceAllString(path, `\$0
 
 var special = regexp.MustCompile(`[][\\*?{}()!+@|^$"]`)
 
-// qwenSettings turn off updates, reports, and the extra requests after each turn for memories and
-// suggestions.
-func qwenSettings(h *home) error {
+// writeQwenSettings writes settings that disable updates, reports, and the extra requests after each
+// turn for memories and suggestions.
+func writeQwenSettings(h *home) error {
 	return h.writeSettings(object{
 		"general": object{"enableAutoUpdate": false},
 		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},

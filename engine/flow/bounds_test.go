@@ -2,12 +2,8 @@ package flow_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,8 +32,11 @@ func (d *desk) Message(_ context.Context, m engine.Message) error {
 	d.said = append(d.said, m.Text)
 	return d.err
 }
-func (*desk) Session(context.Context, engine.SessionHandle) error      { return nil }
-func (*desk) Warn(context.Context, engine.Diagnostic) error            { return nil }
+
+func (*desk) Session(context.Context, engine.SessionHandle) error { return nil }
+
+func (*desk) Warn(context.Context, engine.Diagnostic) error { return nil }
+
 func (d *desk) Entries(context.Context) ([]engine.JournalEntry, error) { return d.entries, d.err }
 
 func (d *desk) Append(_ context.Context, entries ...engine.JournalEntry) error {
@@ -318,148 +317,6 @@ func TestM1WhenASleepEnds(t *testing.T) {
 	})
 }
 
-// M1: a place asks one to MaxQuestions questions, whose reference has its bound.
-func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
-	asks := func(n int) func(c *flow.Ctx, _ string) (string, error) {
-		return func(c *flow.Ctx, _ string) (string, error) {
-			questions := make([]engine.Question, n)
-			for i := range questions {
-				questions[i] = ask(strconv.Itoa(i) + ",")
-			}
-			answers, err := flow.AskAll(c, "q", engine.Rule{}, questions...)
-			text := ""
-			for _, a := range answers {
-				text += a.Text
-			}
-			return text, err
-		}
-	}
-	for n, ok := range map[int]bool{0: false, 1: true, engine.MaxQuestions: true, engine.MaxQuestions + 1: false} {
-		d := &desk{}
-		o, err := d.turn(t, asks(n))
-		if !ok {
-			require.ErrorContains(t, err, fmt.Sprintf("%d questions at 1, want 1 to %d", n, engine.MaxQuestions))
-			continue
-		}
-		require.NoError(t, err)
-		require.Len(t, o.Questions, n)
-		answers, want := answersTo(o), ""
-		for _, a := range answers {
-			want += a.Text
-		}
-		slices.Reverse(answers) // in whatever order they come
-		o, err = d.turn(t, asks(n), answers...)
-		require.NoError(t, err)
-		require.Equal(t, want, o.FinalText)
-	}
-
-	// A reference is "flow <path> <number> <name>", and each branch that is inside of another adds
-	// to the path.
-	deep := func(branches int, name string) error {
-		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
-			var into func(c *flow.Ctx, left int) error
-			into = func(c *flow.Ctx, left int) error {
-				if left > 0 {
-					return flow.All(c, func(c *flow.Ctx) error { return into(c, left-1) })
-				}
-				_, err := flow.Ask[string](c, name, ask("?"))
-				return err
-			}
-			return "", into(c, branches)
-		})
-		return err
-	}
-	branches := (engine.MaxRef - len("flow 1 1 ")) / len("1.b1.")
-	name := strings.Repeat("n", engine.MaxRef-len("flow 1 1 ")-branches*len("1.b1."))
-	require.NoError(t, deep(branches, name))
-	require.ErrorContains(t, deep(branches, name+"n"), "nested too deeply in branches")
-}
-
-// M1: questions of branches are asked together, in the order of the branches, as many as there may
-// be; those that do not fit, or have a rule, or come beside one that has, are asked in a later
-// turn.
-func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
-	rule, most := engine.Rule{Answers: 1}, engine.MaxQuestions
-	type place struct {
-		questions int
-		rule      engine.Rule
-		large     bool
-	}
-	for name, test := range map[string]struct {
-		places []place
-		asked  []string // in each turn the places, each with the number of its questions
-	}{
-		"all fit":       {[]place{{questions: 2}, {questions: most - 3}, {questions: 1}}, []string{"012"}},
-		"one too many":  {[]place{{questions: 2}, {questions: most - 1}, {questions: 1}}, []string{"02", "1"}},
-		"the first has": {[]place{{2, rule, false}, {questions: 1}, {questions: 1}}, []string{"0", "12"}},
-		"another has":   {[]place{{questions: 1}, {2, rule, false}, {questions: 1}}, []string{"02", "1"}},
-		"two have":      {[]place{{2, rule, false}, {2, rule, false}}, []string{"0", "1"}},
-		"too large": {[]place{{questions: 5, large: true}, {questions: 4, large: true}, {questions: 1, large: true}},
-			[]string{"02", "1"}},
-		"ten places": {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := func(c *flow.Ctx, _ string) (string, error) {
-				var branches []func(c *flow.Ctx) error
-				for i, p := range test.places {
-					branches = append(branches, func(c *flow.Ctx) error {
-						q := ask(strconv.Itoa(i))
-						if p.large {
-							q.Context = strings.Repeat("x", 32<<10)
-						}
-						_, err := flow.AskAll(c, "q", p.rule, slices.Repeat([]engine.Question{q}, p.questions)...)
-						return err
-					})
-				}
-				return "done", flow.All(c, branches...)
-			}
-			d, o := &desk{}, engine.Outcome{}
-			var asked []string
-			for !o.Done {
-				var err error
-				o, err = d.turn(t, f, answersTo(o)...)
-				require.NoError(t, err)
-				var prompts []string
-				for _, q := range o.Questions {
-					prompts = append(prompts, q.Prompt)
-				}
-				if !o.Done {
-					asked = append(asked, strings.Join(slices.Compact(prompts), ""))
-				}
-			}
-			require.Equal(t, test.asked, asked)
-		})
-	}
-}
-
-// M1: an answer that no function of the run asked for holds it.
-func TestM1AnAnswerThatNoFunctionAskedFor(t *testing.T) {
-	asks := func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", ask("?")) }
-	for _, ref := range []string{"", "flow", "flow 1 0", "flow 1 x q", "mine 1 0 q"} {
-		_, err := new(desk).turn(t, asks, engine.Answer{ID: 7, Ref: ref})
-		require.ErrorContains(t, err, "the run has an answer to question 7, which this function did not ask")
-	}
-}
-
-// M1: a branch that is ended by runtime.Goexit fails, one that panics too, and an error of one that
-// is not final ends the turn.
-func TestM1HowBranchesEnd(t *testing.T) {
-	turn := func(branch func(c *flow.Ctx) error) error {
-		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
-			return "", flow.All(c, func(*flow.Ctx) error { return nil }, branch)
-		})
-		return err
-	}
-	require.ErrorContains(t, turn(func(*flow.Ctx) error { runtime.Goexit(); return nil }), "ended by runtime.Goexit")
-	require.ErrorContains(t, turn(func(*flow.Ctx) error { panic("oh") }), "panic: oh")
-	var f *engine.Failure
-	require.ErrorAs(t, turn(func(*flow.Ctx) error { return engine.Later(time.Hour, "busy") }), &f)
-	require.Equal(t, time.Hour, f.After)
-	require.ErrorAs(t, turn(func(*flow.Ctx) error { return engine.Hold(engine.CodeEngineFailed, "why") }), &f)
-	require.True(t, f.Held)
-	require.NoError(t, turn(func(*flow.Ctx) error { return nil }))
-}
-
 // M1: outside a step there is neither a key nor progress; inside, each step has its own key, and so
 // has each of what is deferred.
 func TestM1KeysAndProgressAreForSteps(t *testing.T) {
@@ -543,96 +400,4 @@ func TestM1WhyATurnIsOver(t *testing.T) {
 		return "", nil
 	})
 	require.ErrorContains(t, err, "a step needs a name")
-}
-
-// M2: Version is 0 in a run that was beyond its place, also where an earlier turn was inside of the
-// next place and has kept nothing else; and what it returned is kept.
-func TestM2WhatVersionReturns(t *testing.T) {
-	inside := func(c *flow.Ctx) error {
-		return flow.All(c, func(c *flow.Ctx) error { _, err := flow.Ask[string](c, "q", ask("?")); return err })
-	}
-	slept := func(c *flow.Ctx) error {
-		return flow.All(c, func(c *flow.Ctx) error { return c.Sleep(time.Nanosecond) },
-			func(c *flow.Ctx) error { _, err := flow.Ask[string](c, "q", ask("?")); return err })
-	}
-	for name, next := range map[string]func(c *flow.Ctx) error{"an answer inside": inside, "an entry inside": slept} {
-		t.Run(name, func(t *testing.T) {
-			d := &desk{}
-			o, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) { return "", next(c) })
-			require.NoError(t, err)
-			got := -1
-			_, err = d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
-				got = flow.Version(c, "v", 3)
-				return "", next(c)
-			}, answersTo(o)...)
-			require.NoError(t, err)
-			require.Equal(t, 0, got)
-		})
-	}
-}
-
-// M2: Version of one name is one decision, also in a loop, wherever the change finds the run.
-func TestM2VersionIsTheSameInALoop(t *testing.T) {
-	loop := func(c *flow.Ctx, version func(newest int) int) (string, error) {
-		var got []string
-		for i := range 12 {
-			if v := version(i + 3); v > 0 {
-				got = append(got, strconv.Itoa(v))
-			}
-			if _, err := flow.Ask[string](c, "q", ask(strconv.Itoa(i))); err != nil {
-				return "", err
-			}
-		}
-		return strings.Join(got, ""), nil
-	}
-	play := func(d *desk, old int) (string, int) {
-		o, turns := engine.Outcome{}, 0
-		for ; !o.Done; turns++ {
-			var err error
-			o, err = d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
-				return loop(c, func(newest int) int {
-					if turns < old {
-						return 0
-					}
-					return flow.Version(c, "v", newest)
-				})
-			}, answersTo(o)...)
-			require.NoError(t, err)
-		}
-		return o.FinalText, len(d.entries)
-	}
-	text, entries := play(&desk{}, 0)
-	require.Equal(t, strings.Repeat("3", 12), text)
-	require.Equal(t, 11+1, entries, "eleven answers, and one version")
-	text, entries = play(&desk{}, 2)
-	require.Empty(t, text, "the run was beyond the first place before the change")
-	require.Equal(t, 11, entries)
-}
-
-// M2: place 10 is not inside of place 1.
-func TestM2VersionLooksAtWholePlaces(t *testing.T) {
-	d := &desk{entries: []engine.JournalEntry{{Path: "10", Type: "id", Body: []byte(`"x"`)}}}
-	_, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) {
-		require.Equal(t, 3, flow.Version(c, "v", 3))
-		return "", engine.Later(time.Hour, "busy")
-	})
-	require.ErrorContains(t, err, "busy")
-}
-
-// M2: of several places that the function does not come to, the reason names the first, as the
-// function would come to them: 2 before 10, what is inside of a place after it and before the next.
-func TestM2TheFirstPlaceThatIsLeft(t *testing.T) {
-	for _, order := range []string{"2 10", "3 3.b1.1", "3.b1.1 4", "3.b2.1 3.b10.1", "3.b1.2 3.b2.1", "9 u1",
-		"1.b1.9 1.b1.10 1.b2.1", "v:a 1", "1 u1", "u2 u10", "1.b1.u1 2"} {
-		paths := strings.Fields(order)
-		for range 8 { // the journal is a map inside
-			d := &desk{}
-			for _, path := range paths {
-				d.entries = append(d.entries, engine.JournalEntry{Path: path, Type: "step", Name: path,
-					Body: json.RawMessage(`{"value":1}`)})
-			}
-			_, err := d.turn(t, func(*flow.Ctx, string) (string, error) { return "", nil })
-			require.ErrorContains(t, err, "at "+paths[0]+", and the code ends before it")
-		}
-	}
 }

@@ -2,12 +2,8 @@ package link
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"flag"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,18 +13,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
-
-var mutations = flag.Int("mutations", 50_000, "the number of random mutations of tokens to try")
 
 // host serves runs that ask one question, and its links.
 type host struct {
@@ -316,73 +308,6 @@ func TestL1OneWinnerAndTheOthersLearnWhoWon(t *testing.T) {
 	}
 }
 
-// L2: an approval is decided as it was shown: approve executes the arguments, and a rejection has
-// its reason.
-func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
-	q, err := engine.ApprovalOf("Pay the invoice?", "pay", map[string]any{"amount": 420})
-	require.NoError(t, err)
-	h := newHost(t, q, func(c *Config, _ *lifecycle.Config) {
-		c.Page = func(run string, n int) string { return "https://example.com/full/" + run }
-	})
-	shown := h.call("GET", h.link("yes", h.asked("yes", nil), To("ada")), nil).Body.String()
-	require.Contains(t, shown, "&#34;amount&#34;: 420")
-	require.Contains(t, shown, `href="https://example.com/full/yes"`)
-	for id, form := range map[string]url.Values{
-		"a": {"decision": {"approve"}}, "b": {"decision": {"reject"}, "text": {"too much"}},
-		"c": {"decision": {"respond"}, "text": {"ask me tomorrow"}},
-	} {
-		h.call("POST", h.link(id, h.asked(id, nil), To("ada")), form)
-		run, err := h.lc.Wait(t.Context(), id)
-		require.NoError(t, err)
-		require.Contains(t, run.FinalText, map[string]string{"a": "Approved", "b": "too much", "c": "tomorrow"}[id])
-	}
-	two := h.asked("two", &lifecycle.AskPolicy{Need: 2})
-	ada := h.link("two", two, To("ada"))
-	require.Equal(t, http.StatusOK, h.call("POST", ada, url.Values{"decision": {"approve"}}).Code)
-	require.Equal(t, "voted", h.call("GET", ada, nil).Header().Get("Interlude-Reason"))
-	h.call("POST", h.link("two", two, To("bob")), url.Values{"decision": {"approve"}})
-	run, err := h.lc.Wait(t.Context(), "two")
-	require.NoError(t, err)
-	require.Contains(t, run.FinalText, "Approved")
-}
-
-// J12: the page of an approval hides nothing: invisible and direction-changing characters are
-// named, and the depth of the arguments does not count as white space.
-func TestJ12AnApprovalHidesNothing(t *testing.T) {
-	deep := any("a\u202etxt.exe" + strings.Repeat(" ", 90) + "--all")
-	for range 12 {
-		deep = map[string]any{"in": deep}
-	}
-	q, err := engine.ApprovalOf("Delete\u200b it?", "delete", deep)
-	require.NoError(t, err)
-	q.Subject.Risk = "no\u2060ne"
-	h := newHost(t, q, nil)
-	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
-	require.Contains(t, shown, `a\u{202E}txt.exe[90 white-space characters]--all`)
-	require.Contains(t, shown, `no\u{2060}ne`)
-	require.Contains(t, shown, `Delete\u{200B} it?`)
-	require.NotContains(t, strings.ReplaceAll(shown, "[90 white-space characters]", ""), "white-space characters]")
-	require.Contains(t, shown, "\n"+strings.Repeat("  ", 12)+"&#34;in&#34;: ")
-}
-
-// L2: links stay valid after a new key is prepended, and end when their key is removed.
-func TestL2KeysRotate(t *testing.T) {
-	h := newHost(t, confirm, nil)
-	old := h.link("r", h.asked("r", nil), To("ada"))
-	keyB := Key{ID: "b", Secret: []byte(strings.Repeat("b", MinSecret))}
-	for _, c := range []struct {
-		keys   []Key
-		status int
-	}{{[]Key{keyB, keyA}, http.StatusOK}, {[]Key{keyB}, http.StatusForbidden}} {
-		cfg := h.links.config
-		cfg.Keys = c.keys
-		var err error
-		h.links, err = New(cfg)
-		require.NoError(t, err)
-		require.Equal(t, c.status, h.call("GET", old, nil).Code)
-	}
-}
-
 // L2: a link survives an outage of the store.
 func TestL2AStoreThatIsOutOfOrder(t *testing.T) {
 	h := newHost(t, confirm, nil)
@@ -475,72 +400,6 @@ func TestK5LinksAskTheClientsClock(t *testing.T) {
 	require.Equal(t, "expired", h.call("GET", expired, nil).Header().Get("Interlude-Reason"))
 }
 
-// sampleToken returns a token with every field set.
-func sampleToken() string {
-	c := capability{run: "run-7", question: 3, person: "ada@example.com", until: time.Unix(1_900_000_000, 0), asked: 17}
-	return keyA.seal(&c)
-}
-
-// L2: every changed token is rejected. -mutations tries more.
-func TestL2NoMutationOfATokenIsAccepted(t *testing.T) {
-	token := sampleToken()
-	_, _, err := open([]Key{keyA}, token)
-	require.NoError(t, err)
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=\n\r+/ "
-	r := rand.New(rand.NewPCG(1, 2))
-	for range *mutations {
-		b := []byte(token)
-		for range 1 + r.IntN(3) {
-			i := r.IntN(len(b))
-			switch r.IntN(5) {
-			case 0:
-				b = append(b[:i], b[i+1:]...)
-			case 1:
-				b = append(b[:i], append([]byte{letters[r.IntN(len(letters))]}, b[i:]...)...)
-			case 2: // one bit of the signed bytes
-				if raw, err := base64.RawURLEncoding.DecodeString(string(b)); err == nil {
-					raw[r.IntN(len(raw))] ^= 1 << r.IntN(8)
-					b = []byte(base64.RawURLEncoding.EncodeToString(raw))
-				}
-			default:
-				b[i] = letters[r.IntN(len(letters))]
-			}
-		}
-		if string(b) == token {
-			continue
-		}
-		_, _, err := open([]Key{keyA}, string(b))
-		require.Error(t, err, "%q", b)
-	}
-}
-
-// L2: a forged length before the key's id is rejected, and no slice is allocated from it.
-func TestL2NoLengthInATokenIsTrusted(t *testing.T) {
-	for n := range 256 {
-		for _, size := range []int{2, 64, 300, 800} {
-			raw := make([]byte, size)
-			raw[0], raw[1] = tokenVersion, byte(n)
-			_, _, err := open([]Key{keyA}, base64.RawURLEncoding.EncodeToString(raw))
-			require.Error(t, err, "%d of %d bytes", n, size)
-		}
-	}
-}
-
-// L2: any input that is not a token of these keys is rejected without a panic, and an accepted
-// token has one spelling.
-func FuzzOpen(f *testing.F) {
-	f.Add(sampleToken())
-	f.Add("")
-	f.Add("AQFh")
-	f.Add("Af8" + strings.Repeat("A", 400)) // the longest key id
-	f.Fuzz(func(t *testing.T, token string) {
-		c, key, err := open([]Key{keyA}, token)
-		if err == nil {
-			require.Equal(t, token, key.seal(c))
-		}
-	})
-}
-
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
 	require.NoError(t, err)
@@ -567,73 +426,4 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "(To)")
 	_, err = links.For("r", lifecycle.Question{}, To("ada"))
 	require.ErrorContains(t, err, "want a question that a run has asked")
-}
-
-// N4: every invisible character of untrusted text on the page is named, and an option shows its
-// value.
-func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
-	var b strings.Builder
-	for r := rune(1); r < 0xe0200; r++ {
-		if unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
-			unicode.Variation_Selector) && r != ' ' && r < 0x1d200 || r >= 0xe0020 && r < 0xe0080 {
-			b.WriteString("a" + string(r))
-		}
-	}
-	hides := b.String()
-	one := hides[:strings.Index(hides, "\u200b")+3]
-	q := engine.Question{Kind: engine.ChooseOne, Context: hides,
-		Prompt:  "Which" + strings.Repeat(" ", 4000) + "?" + hides,
-		Options: []engine.Option{{Label: one, Value: "drop\u200b"}, {Label: "keep", Value: "keep"}}}
-	h := newHost(t, q, nil)
-	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
-	for _, r := range shown {
-		kind := interaction.CharacterOf(r)
-		require.True(t, kind&interaction.Hidden == 0 || kind&interaction.SingleSpace != 0, "%U", r)
-	}
-	for _, r := range hides {
-		if interaction.CharacterOf(r)&interaction.SingleSpace == 0 && r != 'a' {
-			require.Contains(t, shown, fmt.Sprintf(`\u{%04X}`, r))
-		}
-	}
-	require.Contains(t, shown, "Which[4000 white-space characters]?")
-	require.Contains(t, shown, `<code class="text">drop\u{200B}</code>`)
-	require.Equal(t, 1, strings.Count(shown, "keep"))
-}
-
-// N1: an answer that accepts a risk needs a checked box, and a refusal does not; if it is unclear
-// which accepts, each needs it.
-func TestN1TheRiskIsAcknowledged(t *testing.T) {
-	no, yes := engine.Option{Label: "Stop", Value: "no"}, engine.Option{Label: "Go on", Value: " YES"}
-	const tick = `<input type="checkbox" name="risk" value="accept" required>`
-	approve, first, second := url.Values{"decision": {"approve"}}, url.Values{"option": {"0"}},
-		url.Values{"option": {"1"}}
-	for _, c := range []struct {
-		question engine.Question
-		ticks    int
-		free     int // buttons that need no checked box
-		accept   url.Values
-	}{
-		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, yes}}, 1, 1, second},
-		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?", Options: []engine.Option{no, {Label: "Yes",
-			Value: "1"}}}, 1, 0, first},
-		{engine.Question{Kind: engine.RiskAck, Prompt: "Wipe it?"}, 0, 0, // its button says that it accepts
-			url.Values{"text": {"Yes "}}},
-		{engine.Question{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{no, yes}}, 0, 1, nil},
-		{engine.Question{Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay", Risk: "It is gone."}}, 1, 2, approve},
-	} {
-		h := newHost(t, c.question, nil)
-		shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
-		require.Equal(t, c.ticks, strings.Count(shown, tick), shown)
-		if c.ticks > 0 {
-			require.Equal(t, c.free, strings.Count(shown, "formnovalidate"), shown)
-		}
-		if c.accept == nil {
-			continue
-		}
-		address := h.link("s", h.asked("s", nil), To("ada"))
-		refused := h.call("POST", address, c.accept) // by a browser that does not check the box, or a script
-		require.Equal(t, string(Risk), refused.Header().Get("Interlude-Reason"))
-		c.accept.Set("risk", "accept")
-		require.Equal(t, http.StatusOK, h.call("POST", address, c.accept).Code)
-	}
 }
