@@ -218,7 +218,7 @@ func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 		"a result that is large": {nil, large, "ENGINE_FAILED: step \"charge\" at 1 cannot be stored: ", nil},
 		"a step that is put off": {nil, later, "charged", []string{"r/1/charge"}},
 		"another database's view": {slices.Repeat([]fate{unknownRun}, 100), charge,
-			"held: a transaction of the host's is of a database", nil},
+			"held: a transaction of the host uses a database", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
