@@ -77,5 +77,5 @@ node_modules/.bin/openapi-typescript "$url/openapi.json" -o api.d.ts >generator.
 	{ cat generator.log >&2; fail "the document makes no client"; }
 node_modules/.bin/tsc -p . || fail "examples/desk/client.ts does not compile with the types of the document"
 timeout 60 node client.js "$url" >client.log || { cat client.log desk.log >&2; fail "the client fails"; }
-grep -qx 'Answered: yes' client.log || { cat client.log >&2; fail "the run does not end with the client's answer"; }
+grep -qx 'shipped' client.log || { cat client.log >&2; fail "the run does not end with the client's answer"; }
 echo "typescript: the client of the document compiles, and has answered a question"
