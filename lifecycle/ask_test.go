@@ -72,7 +72,7 @@ func TestK5PoliciesAreChecked(t *testing.T) {
 		"for nobody":  {Ask: &AskPolicy{To: &Audience{}}},
 		"for nobody but the submitter, who is excepted": {Submitter: "ada",
 			Ask: &AskPolicy{NotSubmitter: true, To: &Audience{Users: []string{"ada"}}}},
-		"with step 1 for nobody but those who are excepted": {Submitter: "ada",
+		"with step 1 only for people who are excepted": {Submitter: "ada",
 			Ask: &AskPolicy{NotSubmitter: true, Wait: &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour,
 				To: &Audience{Users: []string{"ada"}}}}}}},
 		"256 bytes":         {Submitter: long},

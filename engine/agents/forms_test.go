@@ -152,7 +152,7 @@ func TestRepeatedFirstTurnStartsANewSession(t *testing.T) {
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 	require.Equal(t, "anew", o.FinalText)
 	require.Equal(t, `"2"`, string(told.Last().Data))
-	require.Contains(t, o.Diagnostics[len(o.Diagnostics)-1].Detail, "begun anew")
+	require.Contains(t, o.Diagnostics[len(o.Diagnostics)-1].Detail, "has started over")
 
 	for _, goesOn := range []engine.Turn{{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}, {Repair: "again"}} {
 		later := first(t, fsm.ModeInteractive)
