@@ -4,9 +4,9 @@ go 1.25.0
 
 require (
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/host/all v0.1.0
 	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
-	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -20,6 +20,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/interlude-go/interlude/host/web v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.5 // indirect

@@ -1,4 +1,4 @@
-// Desk is a whole host in 25 lines of main: the page, the API, links that answer a question, and
+// Desk is a whole host in a few lines: the page, the API, links that answer a question, and
 // webhooks, over SQLite.
 //
 //	export LINK_SECRET=$(openssl rand -base64 32) HOOK_SECRET=whsec_$(openssl rand -base64 32)
@@ -11,19 +11,16 @@ import (
 	"context"
 	"database/sql"
 	"log"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/netguard"
+	"github.com/interlude-go/interlude/host/all"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/notify"
-	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -33,25 +30,22 @@ func main() {
 	defer stop()
 	st := must(sqlite.Open(ctx, "runs.db", sqlite.Options{}))
 	defer st.Close()
-	lc := must(lifecycle.New(lifecycle.Config{Store: st, Engine: engine.Func(agent), Forgiving: true}))
-	defer lc.Close()
-	links := must(link.New(link.Config{Client: lc.Client, URL: "http://" + os.Args[1] + "/answer/",
-		Keys: []link.Key{{ID: "1", Secret: []byte(os.Getenv("LINK_SECRET"))}}}))
-	hook := must(notify.NewWebhook(notify.WebhookConfig{URL: os.Args[2], Secrets: []string{os.Getenv("HOOK_SECRET")},
-		Network: netguard.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}))
 	db := must(sql.Open("sqlite", "notices.db?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"))
 	defer db.Close()
-	notices := must(notify.New(notify.Config{Client: lc.Client, Queue: must(notify.OpenSQLite(ctx, db)),
-		Endpoints: []notify.Endpoint{{Name: "hook", Sender: hook}, {Name: "ada", Sender: letter(lc.Client, links)}}}))
-	frontEnd := web.Handler(lc.Client, web.Options{})
-	pages := http.NewServeMux()
-	pages.Handle("/interlude/", frontEnd)
-	pages.Handle("/answer/", links)
-	parts, ctx := errgroup.WithContext(ctx)
-	parts.Go(func() error { return lc.Serve(ctx) })
-	parts.Go(func() error { notices.Serve(ctx); return nil })
-	parts.Go(func() error { return frontEnd.ListenAndServe(ctx, os.Args[1], pages) })
-	must(0, parts.Wait())
+	must(0, all.Serve(ctx, all.Host{
+		Lifecycle: lifecycle.Config{Store: st, Engine: engine.Func(agent), Forgiving: true},
+		Address:   os.Args[1],
+		LinkKeys:  []link.Key{{ID: "1", Secret: []byte(os.Getenv("LINK_SECRET"))}},
+		Notices:   notify.Config{Queue: must(notify.OpenSQLite(ctx, db))},
+		Endpoints: receivers,
+	}))
+}
+
+// receivers are a webhook, and ada.
+func receivers(client *lifecycle.Client, links *link.Links) ([]notify.Endpoint, error) {
+	hook, err := notify.NewWebhook(notify.WebhookConfig{URL: os.Args[2], Secrets: []string{os.Getenv("HOOK_SECRET")},
+		Network: netguard.Network{PlainHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	return []notify.Endpoint{{Name: "hook", Sender: hook}, {Name: "ada", Sender: letter(client, links)}}, err
 }
 
 // agent asks before it ships. Replace it with yours.

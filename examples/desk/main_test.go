@@ -102,7 +102,7 @@ func TestL2TheDeskServesAllFrontEnds(t *testing.T) {
 	hook, events := receiver(t)
 	address := free(t)
 	desk, log := start(t, address, hook)
-	find(t, log, "web: serving")
+	find(t, log, "all: serving")
 	request := func(method, address, kind, body string) (status int, text string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 		require.NoError(t, err)

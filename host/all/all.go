@@ -1,0 +1,210 @@
+// Package all serves a whole host with one call: turns and deadlines, the page and the API, links
+// that answer a question, notices and telemetry, until its context ends.
+//
+//	err := all.Serve(ctx, all.Host{
+//		Lifecycle: lifecycle.Config{Store: st, Engine: agent, Forgiving: true},
+//		Address:   "127.0.0.1:8080",
+//	})
+//
+// Each part is a package of its own, which a host can also wire by itself: host/web, host/link,
+// host/notify, host/otel. Parts without a configuration are not served.
+package all
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/host/otel"
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Host is what Serve serves. Lifecycle and Address are required.
+type Host struct {
+	// Lifecycle configures the runs: at least an engine, and a Store unless runs may end with the
+	// process. The caller opens the store, and closes it after Serve has returned.
+	Lifecycle lifecycle.Config
+	// Address is the TCP address of the page, the API and the links, for example "127.0.0.1:8080".
+	// A port 0 is replaced by a free one (Ready).
+	Address string
+	// URL is the public address of the server, which links contain, for example
+	// "https://desk.example.com". Empty: the server's own address over HTTP.
+	URL string
+	// Web configures page and API. With the zero Options they serve only this machine, until
+	// Identify says who makes a request.
+	Web web.Options
+	// LinkKeys sign links that answer a question. Empty: no links. Link has the other settings;
+	// Serve sets its Client, URL and Keys, and Page unless it is set.
+	LinkKeys []link.Key
+	Link     link.Config
+	// Notices configures notices; Serve sets its Client and adds Endpoints. Without a Queue there
+	// are none. Endpoints returns the receivers that need the client or the links (nil without
+	// LinkKeys).
+	Notices   notify.Config
+	Endpoints func(client *lifecycle.Client, links *link.Links) ([]notify.Endpoint, error)
+	// Telemetry reports traces and metrics, and the load of all nodes if it has a meter; nil: none.
+	// It cannot be combined with Lifecycle.Observer.
+	Telemetry *otel.Config
+	// Routes adds the host's own routes, next to the prefix of Web and /answer/. Nil: none.
+	Routes func(mux *http.ServeMux, client *lifecycle.Client)
+	// Ready is called once with the host's client and the server's address, before the first
+	// request and the first turn. Nil: not called.
+	Ready func(client *lifecycle.Client, address net.Addr)
+}
+
+// linkPath is the path of links.
+const linkPath = "/answer/"
+
+// Serve serves the host until ctx ends, and then ends each part in order: no new request is
+// accepted, open requests and turns end within their grace periods, notices that were not sent stay
+// in the queue. It returns nil after that, or the first error: an invalid configuration, an address
+// in use, or an error of a part, which ends the others. A *lifecycle.StuckError lists engine calls
+// that have not returned.
+func Serve(ctx context.Context, h Host) (err error) {
+	telemetry, err := h.observe()
+	if err != nil {
+		return err
+	}
+	lc, err := lifecycle.New(h.Lifecycle)
+	if err != nil {
+		return err
+	}
+	defer lc.Close()
+	if meter, ok := h.Lifecycle.Store.(store.Meter); ok && telemetry != nil {
+		stop, err := telemetry.Gauges(lc.Client, meter)
+		if err != nil {
+			return fmt.Errorf("all: gauges: %w", err)
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", h.Address)
+	if err != nil {
+		return fmt.Errorf("all: %w", err)
+	}
+	parts, err := h.parts(lc, listener)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if h.Ready != nil {
+		h.Ready(lc.Client, listener.Addr())
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, part := range parts {
+		group.Go(func() error { return part(ctx) })
+	}
+	return group.Wait()
+}
+
+// observe sets the observer of the runs to the telemetry, if there is one.
+func (h *Host) observe() (*otel.Telemetry, error) {
+	if h.Telemetry == nil {
+		return nil, nil
+	}
+	telemetry, err := otel.New(*h.Telemetry)
+	if err != nil {
+		return nil, fmt.Errorf("all: telemetry: %w", err)
+	}
+	if !reflect.ValueOf(h.Lifecycle.Observer).IsZero() {
+		return nil, errors.New("all: Telemetry and Lifecycle.Observer are both set; call the functions of " +
+			"otel.Telemetry's Observer in yours, and leave Telemetry unset")
+	}
+	h.Lifecycle.Observer = telemetry.Observer()
+	return telemetry, nil
+}
+
+// parts returns what serves until its context ends.
+func (h *Host) parts(lc *lifecycle.Lifecycle, listener net.Listener) (parts []func(context.Context) error, err error) {
+	base := strings.TrimSuffix(h.URL, "/")
+	if base == "" {
+		base = "http://" + listener.Addr().String()
+	}
+	prefix := h.Web.Prefix
+	switch prefix {
+	case "":
+		prefix = "/interlude"
+	case "/":
+		prefix = ""
+	}
+	links, err := h.links(lc.Client, base, prefix)
+	if err != nil {
+		return nil, err
+	}
+	notices, err := h.notices(lc.Client, links)
+	if err != nil {
+		return nil, err
+	}
+	cmp.Or(h.Web.Logger, slog.Default()).Info("all: serving", "page", base+prefix+"/")
+	frontEnd := web.Handler(lc.Client, h.Web)
+	mux := http.NewServeMux()
+	mux.Handle(prefix+"/", frontEnd)
+	if links != nil {
+		mux.Handle(linkPath, links)
+	}
+	if h.Routes != nil {
+		h.Routes(mux, lc.Client)
+	}
+	parts = append(parts, lc.Serve, func(ctx context.Context) error { return frontEnd.Serve(ctx, listener, mux) })
+	if notices != nil {
+		parts = append(parts, func(ctx context.Context) error {
+			notices.Serve(ctx)
+			return nil
+		})
+	}
+	return parts, nil
+}
+
+// links returns the host's links; nil without keys.
+func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links, error) {
+	if len(h.LinkKeys) == 0 {
+		return nil, nil
+	}
+	cfg := h.Link
+	cfg.Client, cfg.URL, cfg.Keys = client, base+linkPath, h.LinkKeys
+	if cfg.Page == nil {
+		cfg.Page = func(runID string, question int) string {
+			return fmt.Sprintf("%s%s/#/inbox/%s/%d", base, prefix, url.PathEscape(runID), question)
+		}
+	}
+	links, err := link.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("all: links: %w", err)
+	}
+	return links, nil
+}
+
+// notices returns the host's notifier; nil without a queue.
+func (h *Host) notices(client *lifecycle.Client, links *link.Links) (*notify.Notifier, error) {
+	if h.Notices.Queue == nil {
+		if h.Endpoints != nil || len(h.Notices.Endpoints) > 0 {
+			return nil, errors.New("all: there are endpoints for notices and no Notices.Queue to store them in")
+		}
+		return nil, nil
+	}
+	cfg := h.Notices
+	cfg.Client = client
+	if h.Endpoints != nil {
+		more, err := h.Endpoints(client, links)
+		if err != nil {
+			return nil, fmt.Errorf("all: endpoints: %w", err)
+		}
+		cfg.Endpoints = append(cfg.Endpoints[:len(cfg.Endpoints):len(cfg.Endpoints)], more...)
+	}
+	notifier, err := notify.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("all: notices: %w", err)
+	}
+	return notifier, nil
+}
