@@ -26,7 +26,7 @@ var folders = map[string]string{
 	"netguard": "engine/netguard",
 	"schema":   "internal/schema", "skill": "lifecycle/skill", "decide": "lifecycle/internal/decide",
 	"node": "lifecycle/internal/node",
-	"all": "host/all", "link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
+	"all":  "host/all", "link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
 	"web": "host/web",
 }
 
