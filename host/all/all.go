@@ -74,9 +74,11 @@ const linkPath = "/answer/"
 // in use, or an error of a part, which ends the others. A *lifecycle.StuckError lists engine calls
 // that have not returned.
 func Serve(ctx context.Context, h Host) (err error) {
-	telemetry, err := h.observe()
-	if err != nil {
-		return err
+	var telemetry *otel.Telemetry
+	if h.Telemetry != nil {
+		if telemetry, err = h.observe(); err != nil {
+			return err
+		}
 	}
 	lc, err := lifecycle.New(h.Lifecycle)
 	if err != nil {
@@ -108,11 +110,8 @@ func Serve(ctx context.Context, h Host) (err error) {
 	return group.Wait()
 }
 
-// observe sets the observer of the runs to the telemetry, if there is one.
+// observe sets the observer of the runs to the telemetry.
 func (h *Host) observe() (*otel.Telemetry, error) {
-	if h.Telemetry == nil {
-		return nil, nil
-	}
 	telemetry, err := otel.New(*h.Telemetry)
 	if err != nil {
 		return nil, fmt.Errorf("all: telemetry: %w", err)
@@ -138,13 +137,20 @@ func (h *Host) parts(lc *lifecycle.Lifecycle, listener net.Listener) (parts []fu
 	case "/":
 		prefix = ""
 	}
-	links, err := h.links(lc.Client, base, prefix)
-	if err != nil {
-		return nil, err
+	var links *link.Links
+	if len(h.LinkKeys) > 0 {
+		if links, err = h.links(lc.Client, base, prefix); err != nil {
+			return nil, err
+		}
 	}
-	notices, err := h.notices(lc.Client, links)
-	if err != nil {
-		return nil, err
+	var notices *notify.Notifier
+	switch {
+	case h.Notices.Queue != nil:
+		if notices, err = h.notices(lc.Client, links); err != nil {
+			return nil, err
+		}
+	case h.Endpoints != nil, len(h.Notices.Endpoints) > 0:
+		return nil, errors.New("all: there are endpoints for notices, and no Notices.Queue to store them in")
 	}
 	cmp.Or(h.Web.Logger, slog.Default()).Info("all: serving", "page", base+prefix+"/")
 	frontEnd := web.Handler(lc.Client, h.Web)
@@ -166,11 +172,8 @@ func (h *Host) parts(lc *lifecycle.Lifecycle, listener net.Listener) (parts []fu
 	return parts, nil
 }
 
-// links returns the host's links; nil without keys.
+// links returns the host's links.
 func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links, error) {
-	if len(h.LinkKeys) == 0 {
-		return nil, nil
-	}
 	cfg := h.Link
 	cfg.Client, cfg.URL, cfg.Keys = client, base+linkPath, h.LinkKeys
 	if cfg.Page == nil {
@@ -185,14 +188,8 @@ func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links
 	return links, nil
 }
 
-// notices returns the host's notifier; nil without a queue.
+// notices returns the host's notifier.
 func (h *Host) notices(client *lifecycle.Client, links *link.Links) (*notify.Notifier, error) {
-	if h.Notices.Queue == nil {
-		if h.Endpoints != nil || len(h.Notices.Endpoints) > 0 {
-			return nil, errors.New("all: there are endpoints for notices and no Notices.Queue to store them in")
-		}
-		return nil, nil
-	}
 	cfg := h.Notices
 	cfg.Client = client
 	if h.Endpoints != nil {
