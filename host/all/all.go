@@ -96,7 +96,7 @@ func Serve(ctx context.Context, h Host) (err error) {
 	if err != nil {
 		return fmt.Errorf("all: %w", err)
 	}
-	parts, err := h.parts(lc, listener)
+	parts, err := h.parts(ctx, lc, listener)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -125,7 +125,8 @@ func (h *Host) observe() (*otel.Telemetry, error) {
 }
 
 // parts returns what serves until its context ends.
-func (h *Host) parts(lc *lifecycle.Lifecycle, listener net.Listener) (parts []func(context.Context) error, err error) {
+func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.Listener,
+) (parts []func(context.Context) error, err error) {
 	base := strings.TrimSuffix(h.URL, "/")
 	if base == "" {
 		base = "http://" + listener.Addr().String()
@@ -146,7 +147,7 @@ func (h *Host) parts(lc *lifecycle.Lifecycle, listener net.Listener) (parts []fu
 	var notices *notify.Notifier
 	switch {
 	case h.Notices.Queue != nil:
-		if notices, err = h.notices(lc.Client, links); err != nil {
+		if notices, err = h.notices(ctx, lc.Client, links); err != nil {
 			return nil, err
 		}
 	case h.Endpoints != nil, len(h.Notices.Endpoints) > 0:
@@ -188,8 +189,9 @@ func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links
 	return links, nil
 }
 
-// notices returns the host's notifier.
-func (h *Host) notices(client *lifecycle.Client, links *link.Links) (*notify.Notifier, error) {
+// notices returns the host's notifier. It creates the feeds of new endpoints, so that the first run
+// that the server accepts has notices, too.
+func (h *Host) notices(ctx context.Context, client *lifecycle.Client, links *link.Links) (*notify.Notifier, error) {
 	cfg := h.Notices
 	cfg.Client = client
 	if h.Endpoints != nil {
@@ -202,6 +204,11 @@ func (h *Host) notices(client *lifecycle.Client, links *link.Links) (*notify.Not
 	notifier, err := notify.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("all: notices: %w", err)
+	}
+	for _, e := range cfg.Endpoints {
+		if _, err := client.CreateFeed(ctx, notify.FeedName(e.Name), lifecycle.DefaultFeedLag); err != nil {
+			return nil, fmt.Errorf("all: the feed of endpoint %s: %w", e.Name, err)
+		}
 	}
 	return notifier, nil
 }
