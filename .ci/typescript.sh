@@ -46,7 +46,7 @@ hook=whsec_$(printf %s "$secret" | base64)
 (cd "$dir" && LINK_SECRET=$secret HOOK_SECRET=$hook exec ./desk "127.0.0.1:$port" http://127.0.0.1:9/ >desk.log 2>&1) &
 server=$!
 for _ in $(seq 200); do
-	grep -q 'web: serving' "$dir/desk.log" 2>/dev/null && break
+	grep -q 'all: serving' "$dir/desk.log" 2>/dev/null && break
 	kill -0 $server 2>/dev/null || { cat "$dir/desk.log" >&2; fail "examples/desk ends"; }
 	sleep 0.05
 done
