@@ -20,7 +20,7 @@ func Example() {
 		}
 		return engine.Done("shipped"), nil
 	})
-	// With a Store, a SQLite file for instance, runs survive the process.
+	// With a Store, for instance a SQLite file, runs survive the process.
 	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Forgiving: true})
 	if err != nil {
 		panic(err)

@@ -21,8 +21,8 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// A3: the diagram of docs/concepts.md has each transition of the state machine once, and no others.
-// It omits transitions from a state to itself: recovery that changes nothing.
+// A3: the diagram of docs/concepts.md has exactly the state machine's transitions, without those
+// from a state to itself.
 func TestConceptsDrawTheStateMachine(t *testing.T) {
 	want := make(map[string]bool)
 	for _, arrow := range fsm.Transitions() {
@@ -37,8 +37,7 @@ func TestConceptsDrawTheStateMachine(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), drawn)
 }
 
-// docs/README.md lists the modules, and the version of Go that each needs. The README names the root
-// module.
+// docs/README.md lists the modules with their Go versions. The README names the root module.
 func TestTheIndexListsTheModules(t *testing.T) {
 	text := page(t, "docs/README.md")
 	files, err := filepath.Glob("*/*/go.mod")
@@ -58,8 +57,8 @@ func TestTheIndexListsTheModules(t *testing.T) {
 	}
 }
 
-// The README's first code is examples/hello, without what every program needs: each of its lines is
-// one of the program's, but for the comment. A line that ends with {… } stands for a block.
+// The README's first code is examples/hello, without what every program needs: each line is one of
+// the program's, except the comment. A line that ends with {… } stands for a block.
 func TestTheReadmesCodeIsTheProgramHello(t *testing.T) {
 	code := func(line string) string {
 		line, _, _ = strings.Cut(line, " // ")

@@ -26,8 +26,8 @@ func answered(t *testing.T, q engine.Question, r interaction.Reply) engine.Answe
 	return r.AnswerTo(&q, time.Now())
 }
 
-// K4: a function executes what was approved or edited, and nothing when its call has changed since,
-// when it was rejected, or when nobody has decided.
+// K4: a function executes approved or edited arguments, and nothing after its call has changed, a
+// rejection, or without a decision.
 func TestApprovedReturnsOnlyWhatWasApprovedOrEdited(t *testing.T) {
 	q, err := engine.ApprovalOf("Pay?", "pay", invoice{"ann", "12345678901234567890.10"})
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestK4ApprovedArgumentsAreThoseOfTheCall(t *testing.T) {
 	require.True(t, not.Changed)
 }
 
-// K4: arguments that nobody could see as they are cannot be asked about.
+// K4: arguments that cannot be shown exactly cannot be asked about.
 func TestApprovalOfRefusesArgumentsThatCannotBeShown(t *testing.T) {
 	for _, arguments := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`{`), func() {},
 		strings.Repeat("x", interaction.MaxArguments)} {
@@ -113,7 +113,7 @@ func TestApprovalOfRefusesArgumentsThatCannotBeShown(t *testing.T) {
 	require.Equal(t, "{ \"a\": 1e2 }", string(q.Subject.Arguments))
 }
 
-// K3: the value of an answer is decoded, with numbers that are not rounded.
+// K3: an answer's value is decoded without rounding numbers.
 func TestAsDecodesAValueWithoutRoundingNumbers(t *testing.T) {
 	q := engine.Question{Prompt: "?", Schema: json.RawMessage(`{}`)}
 	a := answered(t, q, interaction.Reply{Value: json.RawMessage(`{"to":"ann","eur":12345678901234567890.10}`)})
@@ -129,8 +129,8 @@ func TestAsDecodesAValueWithoutRoundingNumbers(t *testing.T) {
 	require.ErrorIs(t, err, interaction.ErrNoValue)
 }
 
-// N4, decision 20: arguments are as people read them: in the order of the fields or of the text, and
-// without escapes of what can be seen. The digest is that of the value.
+// N4, decision 20: arguments keep the order of their fields or text, and visible characters are not
+// escaped. The digest is the value's.
 func TestN4ArgumentsKeepTheirOrder(t *testing.T) {
 	type change struct {
 		Old string          `json:"old"`

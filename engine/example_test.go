@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// A function is an engine: it asks in the first turn, and is done when it was answered.
+// A function is an engine: it asks in the first turn, and completes after the answer.
 func ExampleFunc() {
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {
@@ -36,7 +36,7 @@ func ExampleFunc() {
 	// not shipped true
 }
 
-// A function keeps what it needs between its turns as a state, which is stored with the run.
+// A function keeps data between its turns as a state, stored with the run.
 func ExampleOutcome_WithState() {
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// J2: an error without a code or a reason has no empty parts, since people read it as the reason of
-// a hold.
+// J2: an error without a code or reason has no empty parts, since people read it as the reason of a
+// hold.
 func TestJ2AFailureHasNoEmptyParts(t *testing.T) {
 	require.EqualError(t, engine.Hold("", "gone"), "gone")
 	require.EqualError(t, engine.Hold("X", "gone"), "X: gone")

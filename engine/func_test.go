@@ -14,12 +14,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// returning is a function that ends its turn like this.
 func returning(o engine.Outcome, err error) engine.Func {
 	return func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { return o, err }
 }
 
-// B11: a run of a function may wait, though the function knows of no handle.
+// B11: a function's run may wait, though the function returns no handle.
 func TestFuncAlwaysGivesAHandle(t *testing.T) {
 	own := &engine.SessionHandle{Engine: "mine", Data: []byte("42")}
 	first := engine.Turn{RunID: "r1", Attempt: 1}
@@ -49,7 +48,7 @@ func TestFuncAlwaysGivesAHandle(t *testing.T) {
 	require.Equal(t, own, told.Last())
 }
 
-// A function finds the state that it has left, and nothing else.
+// A function receives its own state only.
 func TestFuncFindsItsOwnStateOnly(t *testing.T) {
 	o, err := returning(engine.Say("hello").WithState([]byte("42")), nil).RunTurn(t.Context(),
 		engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
@@ -82,7 +81,7 @@ func TestFuncOutcomeIsOKByDefault(t *testing.T) {
 	require.Nil(t, o.Session, "a turn that failed leaves nothing to resume")
 }
 
-// B4, B6, B10: the short forms leave the evidence that they promise.
+// B4, B6, B10: the short forms leave the promised evidence.
 func TestAskSayDoneAndOutputMakeTheirOutcomes(t *testing.T) {
 	require.Equal(t, engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "shipped", Done: true},
 		engine.Done("shipped"))
@@ -109,7 +108,7 @@ func TestAskSayDoneAndOutputMakeTheirOutcomes(t *testing.T) {
 	require.ErrorContains(t, err, "above the range of a float64")
 }
 
-// J12: a function is plain code, unless the host says that it lends its voice to a language model.
+// J12: a function is plain code, unless the host says that it speaks for a language model.
 func TestFuncProfileIsResumableAndPlain(t *testing.T) {
 	p, err := engine.Func(nil).Profile(t.Context())
 	require.NoError(t, err)
@@ -126,8 +125,8 @@ func TestTurnInputIsTheAnswerOrThePrompt(t *testing.T) {
 	require.Equal(t, "yes", engine.Turn{Prompt: "do it", Answers: []interaction.Answer{{Text: "yes"}}}.Input())
 }
 
-// K1: the text of a turn that goes on with several answers has each with its question, in order,
-// and says which have none.
+// K1: the text of a turn with several answers has each with its question, in order, and marks the
+// missing ones.
 func TestTurnInputHasEachAnswerToSeveralQuestions(t *testing.T) {
 	answers := []interaction.Answer{{ID: 4, Text: "red"}, {ID: 5, Resolution: interaction.Superseded},
 		{ID: 6, Decision: interaction.Reject, Text: "too dear"}, {ID: 7, Resolution: interaction.Abandoned}}
@@ -139,7 +138,7 @@ func TestTurnInputHasEachAnswerToSeveralQuestions(t *testing.T) {
 	require.Equal(t, "red", engine.Turn{Answers: answers[:1]}.Input(), "one answer is left as it is")
 }
 
-// K1: several questions make one outcome, and a single one is that of Ask.
+// K1: several questions make one outcome; a single one equals Ask's.
 func TestAskAllMakesOneOutcome(t *testing.T) {
 	a, b := engine.Question{Prompt: "a"}, engine.Question{Prompt: "b"}
 	require.Equal(t, engine.Ask(a), engine.AskAll(a))
@@ -147,7 +146,7 @@ func TestAskAllMakesOneOutcome(t *testing.T) {
 		engine.AskAll(a, b))
 }
 
-// B1: a failure says its code, what happened, and why.
+// B1: a failure's text has its code, detail and cause.
 func TestFailureErrorHasItsCodeDetailAndCause(t *testing.T) {
 	why := errors.New("not in PATH")
 	err := error(&engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent cannot be started", Err: why})

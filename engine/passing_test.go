@@ -16,7 +16,8 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// J2: failures of models and networks that pass are told from those that somebody must repair.
+// J2: transient failures of models and networks are distinguished from those that a person must
+// repair.
 func TestPassingTextKnowsTheUsualWords(t *testing.T) {
 	examples, err := os.ReadFile("testdata/passing.txt")
 	require.NoError(t, err)
@@ -39,7 +40,7 @@ func TestPassingTextKnowsTheUsualWords(t *testing.T) {
 	require.Greater(t, staying, 10)
 }
 
-// J2: errors of Go's network pass, whatever stands around them.
+// J2: errors of Go's network are transient, also when wrapped.
 func TestPassingErrorKnowsTheNetwork(t *testing.T) {
 	for _, err := range []error{
 		&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
@@ -53,7 +54,7 @@ func TestPassingErrorKnowsTheNetwork(t *testing.T) {
 	}
 }
 
-// J2: so do shortages of the process or the machine, and faults of reading that do not last.
+// J2: so are shortages of the process or machine, and read errors that do not last.
 func TestPassingErrorKnowsTheSystem(t *testing.T) {
 	for _, errno := range []syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ESTALE, syscall.ENOMEM, syscall.EAGAIN,
@@ -66,7 +67,7 @@ func TestPassingErrorKnowsTheSystem(t *testing.T) {
 	}
 }
 
-// J2: what an engine wants to be executed later is a passing failure.
+// J2: Later is a transient failure.
 func TestLaterIsAPassingFailure(t *testing.T) {
 	var f *engine.Failure
 	require.ErrorAs(t, engine.Later(5, "the model sleeps"), &f)

@@ -17,7 +17,7 @@ import (
 // grace is short: some tests have processes that ignore TERM.
 const grace = 300 * time.Millisecond
 
-// patience is how long a test waits for what must come; pause is the time between two polls.
+// patience bounds a wait; pause is the polling interval.
 const (
 	patience = time.Minute
 	pause    = 2 * time.Millisecond
@@ -46,7 +46,7 @@ func scripted(tb testing.TB, dir, can string) acp.Config {
 	return agentOf(self, dir, can)
 }
 
-// agentOf is the agent that this test binary is; can are words of agent.can.
+// agentOf makes this test binary the agent; can has words of agent.can.
 func agentOf(self, dir, can string) acp.Config {
 	gather := time.Millisecond
 	if strings.Contains(can, "together") {
@@ -55,11 +55,10 @@ func agentOf(self, dir, can string) acp.Config {
 	return acp.Config{
 		Name: "scripted", Command: self, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
 		StateDir: filepath.Join(dir, "processes"), Grace: grace, Gather: gather,
-		Set: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // the race detector's wait at each exit
+		Set: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // disables the race detector's sleep at exit
 	}
 }
 
-// started is the engine of a configuration.
 func started(tb testing.TB, cfg acp.Config) *acp.Engine {
 	tb.Helper()
 	e, err := acp.New(cfg)
@@ -76,12 +75,12 @@ func suite(t *testing.T, can string) {
 	}})
 }
 
-// B1, B11, D5, E2, I2, I6, I11: an agent that can load its sessions keeps the promises of an
-// engine, with a process for each turn.
+// B1, B11, D5, E2, I2, I6, I11: an agent that loads its sessions passes the suite, with a process
+// per turn.
 func TestAgentThatLoadsSessionsPassesTheSuite(t *testing.T) { suite(t, "load") }
 
-// B1, B11, D5, E2: so does one that resumes them without telling them again.
+// B1, B11, D5, E2: an agent that resumes sessions without replaying them does, too.
 func TestAgentThatResumesSessionsPassesTheSuite(t *testing.T) { suite(t, "resume") }
 
-// D3, D4, D6: and one that can do neither, as a resident process.
+// D3, D4, D6: so does an agent without either, as a resident process.
 func TestResidentAgentPassesTheSuite(t *testing.T) { suite(t, "") }

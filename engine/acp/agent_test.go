@@ -22,10 +22,10 @@ import (
 // agentArg is the first argument of a process that is the scripted agent.
 const agentArg = "acp-agent"
 
-// lifetime is when an agent that an engine failed to end gives up by itself.
+// lifetime ends an agent that an engine failed to end.
 const lifetime = 5 * time.Minute
 
-// agent is a scripted agent that speaks the protocol. It keeps its sessions in its working folder.
+// agent is a scripted agent that speaks the protocol. Its sessions are files in its working folder.
 type agent struct {
 	conn      *sdk.AgentSideConnection
 	out       *shared
@@ -38,7 +38,7 @@ type agent struct {
 	on playing
 }
 
-// shared is the standard output, which the agent and its connection write to.
+// shared is the standard output, written by the agent and its connection.
 type shared struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -50,8 +50,7 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// waiting reads nothing before it is ready: the connection is used as soon as it has read
-// something.
+// waiting blocks reads until ready, since the connection is used after its first read.
 type waiting struct {
 	ready <-chan struct{}
 	r     io.Reader
@@ -62,13 +61,12 @@ func (w *waiting) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// recollection is a session's file: what it was told, and what it still wants to do.
+// recollection is a session's file: its inputs and the remaining plan.
 type recollection struct {
 	Inputs []string `json:"inputs"`
-	Plan   []string `json:"plan"` // steps, from the permission on that was not given
+	Plan   []string `json:"plan"` // steps from the refused permission on
 }
 
-// agentMain is the agent as a program.
 func agentMain() int {
 	flags := flag.NewFlagSet(agentArg, flag.ContinueOnError)
 	artifacts := flags.String("artifacts", ".", "folder for what is made")
@@ -141,8 +139,8 @@ func (a *agent) NewSession(_ context.Context, in sdk.NewSessionRequest) (sdk.New
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id)}, remember(id, recollection{Inputs: []string{}})
 }
 
-// openEnv names a file. While it is missing, an agent that is closed opens no session, and one
-// that is fragile ends when it shall load one.
+// openEnv names a file. While it is missing, a closed agent opens no session, and a fragile one
+// exits when it must load one.
 const openEnv = "ACP_TEST_OPEN"
 
 func opened() bool {
@@ -168,7 +166,6 @@ func recalled(session string) (m recollection, _ error) {
 	return m, json.Unmarshal(body, &m)
 }
 
-// makeFile makes a file with the content atomically.
 func makeFile(dir, name, content string) error {
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
@@ -177,7 +174,7 @@ func makeFile(dir, name, content string) error {
 	return os.Rename(path+".new", path)
 }
 
-// LoadSession tells the whole session again, as the protocol wants it.
+// LoadSession replays the whole session, as the protocol requires.
 func (a *agent) LoadSession(ctx context.Context, in sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
 	m, err := recalled(string(in.SessionId))
 	switch {
@@ -215,8 +212,7 @@ func (a *agent) ResumeSession(_ context.Context, in sdk.ResumeSessionRequest) (s
 	return sdk.ResumeSessionResponse{}, err
 }
 
-// Prompt remembers the input and does what it says; an input that says nothing is the answer to
-// what the session wanted to do.
+// Prompt stores the input and performs its steps; an input without steps answers the pending plan.
 func (a *agent) Prompt(ctx context.Context, in sdk.PromptRequest) (sdk.PromptResponse, error) {
 	if a.can["stubborn"] {
 		ctx = context.WithoutCancel(ctx)

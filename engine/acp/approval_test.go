@@ -17,15 +17,14 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// running wants to run a command.
 func running(command string) wanted {
 	w := removing("build")
 	w.RawInput, _ = json.Marshal(map[string]string{"command": command})
 	return w
 }
 
-// K4: a person sees all that is approved: nothing is pushed out of sight, and nothing that a screen
-// would hide is hidden.
+// K4: a person sees all of the subject: nothing is pushed out of sight, and hidden characters are
+// shown.
 func TestQuestionShowsAllOfTheSubject(t *testing.T) {
 	for name, tc := range map[string]struct{ command, shown string }{
 		"behind padding": {"ls " + strings.Repeat(" ", 20<<10) + "; rm -rf /",
@@ -47,9 +46,8 @@ func TestQuestionShowsAllOfTheSubject(t *testing.T) {
 	}
 }
 
-// K4: what is too large for a question is an artifact, of which the question says the name, the
-// digest and how much of it is not shown; and the decision holds for what that artifact said when
-// it was made.
+// K4: a subject too large for a question becomes an artifact; the question has its name, digest and
+// the size of the hidden part. The decision applies to the artifact's content at that time.
 func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 	large := running(strings.Repeat("x", 40<<10) + "; rm -rf / #" + strings.Repeat("y", 40<<10) + "the end")
 	asked := func(r *run) (path string) {
@@ -70,7 +68,7 @@ func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 		return path
 	}
 	for _, can := range []string{"load", ""} {
-		// what the agent wants to do next it must be able to write down
+		// the agent must be able to write down its next request
 		r := newRun(t, can, func(c *acp.Config) { c.Grace = patience })
 		asked(r)
 		require.Contains(r, r.answer("once").FinalText, ": once")
@@ -96,7 +94,7 @@ func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 
 	r := newRun(t, "load", func(c *acp.Config) { c.Grace = patience })
 	artifacts := r.turn.ArtifactDir
-	r.turn.ArtifactDir = "" // there is no place for it
+	r.turn.ArtifactDir = "" // no place for it
 	large.Insistent = true
 	o, err := r.execute(t.Context(), enginetest.Script("in "+artifacts, permit(large)))
 	require.NoError(t, err)

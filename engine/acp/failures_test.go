@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// What cannot be executed is a clear error with its code.
+// An invalid start is a clear error with its code.
 func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		can    string
@@ -86,7 +86,7 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	}).does("final hello").FinalText)
 }
 
-// J2: what an agent says of its failure tells whether the failure passes.
+// J2: an agent's failure text decides whether the failure is transient.
 func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	for text, passing := range map[string]bool{"API Error: 529 Overloaded": true, "Invalid API key": false} {
 		o, err := newRun(t, "load", nil).execute(t.Context(), enginetest.Script("fail "+text))
@@ -99,7 +99,7 @@ func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 
 func failing(context.Context, engine.Turn) error { return errors.New("no paper") }
 
-// A configuration that cannot work is refused, with a word on what would.
+// An invalid configuration is refused with advice.
 func TestNewSaysWhatIsWrongInItsConfig(t *testing.T) {
 	for want, change := range map[string]func(*acp.Config){
 		"needs Command":       func(c *acp.Config) { c.Command = "" },
@@ -118,7 +118,7 @@ func TestNewSaysWhatIsWrongInItsConfig(t *testing.T) {
 	require.ErrorIs(t, err, redact.ErrTooShort)
 }
 
-// E2: a handle of this engine is good as far as it can be known; any other is refused.
+// E2: handles of this engine are accepted as far as known; others are refused.
 func TestCheckRefusesForeignAndBrokenHandles(t *testing.T) {
 	r := newRun(t, "load", nil)
 	h := *r.does("ask What next?").Session
@@ -132,7 +132,7 @@ func TestCheckRefusesForeignAndBrokenHandles(t *testing.T) {
 	}
 }
 
-// I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is
+// I6, D3: after the turn has returned and the engine is closed, no goroutine, file or record is
 // left.
 func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	newRun(t, "load", nil).does("final warm")
@@ -157,7 +157,7 @@ func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// openFiles counts the process's open files, where that can be seen.
+// openFiles counts this process's open files, where visible.
 func openFiles(tb testing.TB) int {
 	tb.Helper()
 	files, err := os.ReadDir("/proc/self/fd")

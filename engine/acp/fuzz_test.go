@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// J10, J11: whatever an agent writes, reading it neither panics nor waits for anybody, and a call
-// comes to its end: by its answer, or because the connection is given up.
+// J10, J11: reading any agent output neither panics nor blocks, and a call ends by its answer or by
+// closing the connection.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"1","result":{}}`, `{"id":1.0,"error":"no"}`,

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// killed has another process serve until the condition holds, and kills it.
+// killed lets another process serve until the condition holds, and kills it.
 func killed(t *testing.T, dir, can string, holds func() bool) {
 	t.Helper()
 	self, err := os.Executable()
@@ -32,7 +32,7 @@ func killed(t *testing.T, dir, can string, holds func() bool) {
 	require.Error(t, cmd.Wait())
 }
 
-// submitted is a run in a folder, and a way to look at it.
+// submitted submits a run in a folder, and observes it.
 func submitted(t *testing.T, dir string, spec lifecycle.Spec) *lifecycle.Lifecycle {
 	t.Helper()
 	st := stores["sqlite"](t, dir)
@@ -54,7 +54,7 @@ func inState(t *testing.T, c *lifecycle.Lifecycle, state fsm.State) func() bool 
 	}
 }
 
-// E1: a host is killed while its run waits for a permission; another one applies the decision.
+// E1: a host is killed while its run waits for a permission; another host applies the decision.
 func TestDecisionIsAppliedByAnotherHost(t *testing.T) {
 	dir := t.TempDir()
 	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", permit(removing("build")),
@@ -68,8 +68,8 @@ func TestDecisionIsAppliedByAnotherHost(t *testing.T) {
 }
 
 // K1 K4 I9: an agent asks for two permissions at once. The run parks once with two approvals; one
-// is given and the other refused, in either order, and the host is killed between the two replies.
-// Just what was allowed is done.
+// is approved and one rejected, in either order, and the host is killed between the replies. Only
+// the approved action is executed.
 func TestK4HostIsKilledBetweenTheRepliesToTwoCalls(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		dir := t.TempDir()
@@ -101,8 +101,8 @@ func TestK4HostIsKilledBetweenTheRepliesToTwoCalls(t *testing.T) {
 	}
 }
 
-// E4, E7: a host is killed in the middle of a turn; the next one ends what it left, also what left
-// the agent's group, and repeats the turn in the same session.
+// E4, E7: a host is killed during a turn; the next host ends its processes, also outside of the
+// agent's group, and repeats the turn in the same session.
 func TestTurnIsRepeatedByAnotherHost(t *testing.T) {
 	dir := t.TempDir()
 	submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: "once upon a time\n" +
@@ -125,14 +125,14 @@ func TestTurnIsRepeatedByAnotherHost(t *testing.T) {
 	transcript, err := os.ReadFile(filepath.Join(dir, "runs", "r", "transcripts", "attempt-2.out"))
 	require.NoError(t, err)
 	require.Contains(t, string(transcript), "session/load")
-	again, err := os.FindProcess(h.pid("astray")) // of the turn that went well, which may leave one on purpose
+	again, err := os.FindProcess(h.pid("astray")) // of the successful turn, which may leave one on purpose
 	require.NoError(t, err)
 	if err := again.Kill(); !errors.Is(err, os.ErrProcessDone) { // the next scan for lost processes may have ended it
 		require.NoError(t, err)
 	}
 }
 
-// E3: a host is killed while its run's process is resident; the run has lost it.
+// E3: a host is killed while its run's process is resident; the process is lost.
 func TestResidentProcessIsLostWithItsHost(t *testing.T) {
 	dir := t.TempDir()
 	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", "spawn child",

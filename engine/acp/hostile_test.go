@@ -21,12 +21,12 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// hostileArg is the first argument of a process that speaks the protocol to do harm. The second
-// says how, see hostileMain; the third is the folder where it leaves its process id.
+// hostileArg is the first argument of a hostile agent process. The second selects its behaviour,
+// see hostileMain; the third is the folder for its process id.
 const hostileArg = "acp-hostile"
 
-// hostileMain opens sessions like any agent. What its first prompt does is the word before the plus
-// sign of its second argument, each later one the word after it.
+// hostileMain opens sessions like any agent. The first prompt does the word before the plus sign of
+// the second argument, later prompts the word after it.
 func hostileMain(how, dir string) int {
 	time.AfterFunc(lifetime, func() { os.Exit(3) })
 	first, later, _ := strings.Cut(how, "+")
@@ -65,7 +65,7 @@ func hostileMain(how, dir string) int {
 			return 4
 		}
 		switch first {
-		case "parks then floods": // and reads nothing any more
+		case "parks then floods": // and stops reading
 			write(update)
 			write(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, id)
 			flood(out, 20_000)
@@ -106,7 +106,7 @@ func hostileMain(how, dir string) int {
 	}
 }
 
-// flood asks for files, which no client here offers.
+// flood requests files, which no client here offers.
 func flood(out *bufio.Writer, n int) {
 	for i := range n {
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":"f-%d","method":"fs/read_text_file","params":{"sessionId":"s","path":"/etc/passwd"}}`+"\n", i)
@@ -124,8 +124,8 @@ func hostile(tb testing.TB, how string, change func(*acp.Config)) *run {
 	})
 }
 
-// J10, J11: an agent that floods while nothing reads its pipe, in a turn or between two, holds
-// nobody up: it is ended, and its run has its end.
+// J10, J11: an agent that floods an unread pipe, during or between turns, blocks no one: it is
+// ended, and its run ends.
 func TestAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 	r := hostile(t, "floods", nil)
 	o, err := r.execute(t.Context(), "go")
@@ -150,8 +150,8 @@ func TestAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 	require.ErrorContains(t, err, string(fsm.CodeInteractionProcessLost))
 }
 
-// J10: nothing that an agent writes puts off a turn's end: not the idle clock, which counts signs
-// of work only, not a limit, not a cancel.
+// J10: no agent output delays a turn's end: not the idle limit, which counts signs of work only,
+// not the turn limit, not a cancel.
 func TestFloodDoesNotDelayTheEndOfATurn(t *testing.T) {
 	many := func(c *acp.Config) { c.MaxStream, c.MaxTranscript = 1<<30, 1<<20 }
 	for limit := 300 * time.Millisecond; ; limit *= 3 {
@@ -161,7 +161,7 @@ func TestFloodDoesNotDelayTheEndOfATurn(t *testing.T) {
 		require.Equal(t, engine.TimedOut, o.Process.Status, o.Process.Detail)
 		require.Contains(t, o.Process.Detail, limit.String())
 		if _, err := os.Stat(filepath.Join(r.turn.ArtifactDir, "self")); err != nil && limit < patience {
-			continue // on a busy machine it was ended before it could flood
+			continue // on a busy machine it was ended before the flood
 		}
 		require.False(t, lives(r.pid("self")))
 		break
@@ -183,8 +183,8 @@ func TestFloodDoesNotDelayTheEndOfATurn(t *testing.T) {
 	require.False(t, lives(r.pid("self")))
 }
 
-// J11: an answer that is written otherwise than JSON-RPC wants is understood where it can be;
-// otherwise the turn ends and says why.
+// J11: an invalid JSON-RPC answer is accepted where its meaning is clear; otherwise the turn ends
+// and says why.
 func TestUnreadableAnswerEndsTheTurn(t *testing.T) {
 	for how, want := range map[string]string{
 		"text id":      "",

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// leave does nothing: there are no process groups here.
+// leave does nothing: this system has no process groups.
 func leave(*exec.Cmd) {}
 
-// pipe makes a folder, where there are no named pipes among files.
+// pipe makes a folder, where the file system has no named pipes.
 func pipe(path string) error { return os.Mkdir(path, 0o700) }

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// leave takes the command out of the agent's process group.
+// leave moves the command to its own process group.
 func leave(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// pipe makes a named pipe.
 func pipe(path string) error { return syscall.Mkfifo(path, 0o600) }

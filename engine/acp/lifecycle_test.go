@@ -30,7 +30,6 @@ type host struct {
 	stop func()
 }
 
-// serving starts a host in a folder.
 func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	tb.Helper()
 	cfg.StateDir = filepath.Join(dir, "processes")
@@ -58,7 +57,6 @@ func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	return h
 }
 
-// stores are those that a run may be kept in.
 var stores = map[string]func(tb testing.TB, dir string) store.Store{
 	"memory": func(testing.TB, string) store.Store { return memory.New() },
 	"sqlite": func(tb testing.TB, dir string) store.Store {
@@ -69,7 +67,7 @@ var stores = map[string]func(tb testing.TB, dir string) store.Store{
 	},
 }
 
-// onEveryStore plays a story on each.
+// onEveryStore plays a story on each store.
 func onEveryStore(t *testing.T, can string, change func(*acp.Config), story func(h *host)) {
 	t.Helper()
 	for name, open := range stores {
@@ -84,7 +82,7 @@ func onEveryStore(t *testing.T, can string, change func(*acp.Config), story func
 	}
 }
 
-// submit submits the run r, by steps.
+// submit submits the run r with the steps.
 func (h *host) submit(change func(*lifecycle.Spec), steps ...string) {
 	h.Helper()
 	spec := lifecycle.Spec{ID: "r", Prompt: enginetest.Script(steps...), SessionTimeout: time.Second}
@@ -97,7 +95,7 @@ func (h *host) submit(change func(*lifecycle.Spec), steps ...string) {
 
 func lenient(s *lifecycle.Spec) { s.AutoDecide = true }
 
-// asks waits until the run asks its question with the number.
+// asks waits until the run asks question number.
 func (h *host) asks(number int) lifecycle.Run {
 	h.Helper()
 	var run lifecycle.Run
@@ -117,7 +115,7 @@ func (h *host) reply(number int, text string) {
 	require.NoError(h, err)
 }
 
-// ends waits for the end of the run.
+// ends waits until the run ends.
 func (h *host) ends(state fsm.State, code fsm.Code) lifecycle.Run {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
@@ -131,7 +129,7 @@ func (h *host) ends(state fsm.State, code fsm.Code) lifecycle.Run {
 	return run
 }
 
-// artifact is what a file of the run holds.
+// artifact returns a file of the run.
 func (h *host) artifact(name string) string {
 	h.Helper()
 	body, err := os.ReadFile(filepath.Join(h.dir, "runs", "r", "artifacts", name))
@@ -146,8 +144,8 @@ func (h *host) pid(name string) int {
 	return n
 }
 
-// D1, D5: a resumable run that asks for a permission waits for ever, without a process and without
-// a slot, and goes on with the answer.
+// D1, D5: a resumable run that asks for a permission waits without a time limit, a process or a
+// slot, and continues with the answer.
 func TestRunThatAsksForAPermissionWaitsWithoutAProcess(t *testing.T) {
 	onEveryStore(t, "load", nil, func(h *host) {
 		h.submit(nil, "pid self", permit(removing("build")), "done cleaned")
@@ -163,11 +161,12 @@ func TestRunThatAsksForAPermissionWaitsWithoutAProcess(t *testing.T) {
 	})
 }
 
-// D2: nobody answers, so the agent is told to decide; that is no permission: it asks again.
+// D2: without an answer the agent gets an automatic decision, which is no permission: it asks
+// again.
 func TestAutoDecisionOfAParkedRunPermitsNothing(t *testing.T) {
 	onEveryStore(t, "load", nil, func(h *host) {
 		h.submit(lenient, permit(removing("build")), "done without it")
-		h.asks(2) // the first one's deadline has passed
+		h.asks(2) // the first deadline has passed
 		h.reply(2, "no")
 		run := h.ends(fsm.StateSucceeded, "")
 		require.Equal(h, 1, run.AutoDecisions)
@@ -186,7 +185,7 @@ func TestStrictStickyRunFailsAtItsDeadline(t *testing.T) {
 	}
 }
 
-// D4: a run that is not strict goes on in the same process at its deadline; that is no permission.
+// D4: a run that is not strict continues in the same process at its deadline, without a permission.
 func TestStickyRunWithAutoDecideGoesOnAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
 		onEveryStore(t, "", func(c *acp.Config) { c.PermissionWait = d }, func(h *host) {
@@ -200,7 +199,7 @@ func TestStickyRunWithAutoDecideGoesOnAtItsDeadline(t *testing.T) {
 	}
 }
 
-// D6: a run whose process dies while it waits has failed.
+// D6: a run whose process dies during the wait fails.
 func TestRunThatLosesItsProcessFails(t *testing.T) {
 	for _, change := range []func(*lifecycle.Spec){nil, lenient} {
 		onEveryStore(t, "", nil, func(h *host) {
@@ -220,7 +219,7 @@ func TestRunThatLosesItsProcessFails(t *testing.T) {
 	}
 }
 
-// I6: a run that is canceled while it asks is canceled, and leaves nothing.
+// I6: canceling a waiting run leaves no process.
 func TestCancelOfAWaitingRunEndsItsProcess(t *testing.T) {
 	for _, can := range []string{"load", ""} {
 		onEveryStore(t, can, nil, func(h *host) {
@@ -233,7 +232,7 @@ func TestCancelOfAWaitingRunEndsItsProcess(t *testing.T) {
 	}
 }
 
-// B3: an output that fails its schema is given again, in the same session.
+// B3: an output that fails its schema is repaired in the same session.
 func TestInvalidOutputIsRepairedInTheSameSession(t *testing.T) {
 	for _, can := range []string{"load", ""} {
 		onEveryStore(t, can, nil, func(h *host) {

@@ -27,7 +27,7 @@ func everyAgent(t *testing.T, story func(r *run)) {
 	}
 }
 
-// C1, D5: a permission request is a question with the request's own options and subject; the turn
+// C1, D5: a permission request becomes a question with the request's options and subject; the turn
 // ends, and the run can park.
 func TestPermissionRequestBecomesAQuestion(t *testing.T) {
 	everyAgent(t, func(r *run) {
@@ -56,11 +56,11 @@ func TestPermissionRequestBecomesAQuestion(t *testing.T) {
 	})
 }
 
-// C1 K4: what cannot be shown as the subject of an approval is a choice, and a risk to be
-// acknowledged where there is one way to allow and one to reject.
+// C1 K4: a request whose subject cannot be shown becomes a choice; with one way to allow and one to
+// reject, it becomes a risk to acknowledge.
 func TestRequestWithoutASubjectIsNoApproval(t *testing.T) {
 	w := removing("build")
-	w.Kind = "tool\u200b" // which hides a character
+	w.Kind = "tool\u200b" // a hidden character
 	r := newRun(t, "load", nil)
 	q := r.does(permit(w)).Questions[0]
 	require.Equal(t, interaction.ChooseOne, q.Kind)
@@ -71,9 +71,9 @@ func TestRequestWithoutASubjectIsNoApproval(t *testing.T) {
 	require.Equal(t, "rm -r build: ok", r.answer("Yes").FinalText)
 }
 
-// K4: a permission is decided: approve and reject choose the option that holds once, respond
-// chooses none, and the agent hears the reason. The decision is applied to just what was asked
-// about. An agent cannot be given other arguments, so they cannot be edited.
+// K4: approve and reject choose the option that holds once; respond chooses none, and the agent
+// receives the reason. The decision applies only to its subject. The protocol cannot pass other
+// arguments, so they cannot be edited.
 func TestDecisionsAboutAPermission(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		decide := func(q interaction.Question, reply interaction.Reply) engine.Outcome {
@@ -107,10 +107,9 @@ func TestDecisionsAboutAPermission(t *testing.T) {
 	})
 }
 
-// K1 K4: an agent asks for three permissions at once, and a person is asked about all of them. Each
-// decision is applied to just what it is about, when the agent proposes that again in another
-// order, and whatever the order of the answers is. What nobody has decided, and what has changed
-// meanwhile, is not allowed.
+// K1 K4: an agent asks for three permissions at once, and all are asked. Each decision applies only
+// to its subject, even if the agent repeats the requests in another order and the answers come in
+// any order. Undecided and changed requests are not allowed.
 func TestK4PermissionsAskedForTogether(t *testing.T) {
 	for can, reversed := range map[string]bool{"load,together": false, "together": true} {
 		r := newRun(t, can, nil)
@@ -150,7 +149,7 @@ func TestK4PermissionsAskedForTogether(t *testing.T) {
 	}
 }
 
-// K1 K4: answers whose Refs are swapped permit nothing.
+// K1 K4: answers with swapped Refs permit nothing.
 func TestK4AnswerOfAnotherPermissionIsRefused(t *testing.T) {
 	r := newRun(t, "load,together", nil)
 	o := r.does(together(removing("a"), removing("b")))
@@ -168,8 +167,8 @@ func TestK4AnswerOfAnotherPermissionIsRefused(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// K1: an agent that asks for the same twice at once is asked about one, since its calls cannot be
-// told apart when it proposes them again; the decision is used once.
+// K1: two equal requests at once become one question, since their repetitions cannot be
+// distinguished; the decision is used once.
 func TestK1EqualPermissionsAreAskedForOneAfterTheOther(t *testing.T) {
 	r := newRun(t, "load,together", nil)
 	require.Len(t, r.does(together(removing("a"), removing("a"))).Questions, 1)
@@ -177,7 +176,7 @@ func TestK1EqualPermissionsAreAskedForOneAfterTheOther(t *testing.T) {
 	require.Equal(t, 1, strings.Count(strings.Join(r.decisions(), " "), "once"))
 }
 
-// C3: a person answers in free text: an option's value, its label, or its number.
+// C3: a free-text answer selects an option by value, label or number.
 func TestDecisionIsAppliedToTheSameRequest(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		for i, text := range []string{"once", " allow ONCE ", "1"} {
@@ -191,8 +190,8 @@ func TestDecisionIsAppliedToTheSameRequest(t *testing.T) {
 	})
 }
 
-// C3, K4: what the person saw is what is chosen. Ids that could be read as numbers of the list are
-// not offered; an answer that can be read as two options decides nothing.
+// C3, K4: the choice is the one that the person saw. Ids that look like numbers of the list are not
+// offered; an answer that matches two options decides nothing.
 func TestNumberInAnAnswerMeansThePlaceInTheList(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options  []sdk.PermissionOption
@@ -234,8 +233,8 @@ func TestNumberInAnAnswerMeansThePlaceInTheList(t *testing.T) {
 	}
 }
 
-// J14: a question that an earlier release asked may have offered an id that is another option's
-// number; such an answer decides nothing.
+// J14: an earlier release may have offered an id that is another option's number; such an answer
+// decides nothing.
 func TestAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
@@ -247,7 +246,7 @@ func TestAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), ": 1")
 }
 
-// A decision to reject is applied as well, and the agent goes on.
+// A rejection is applied as well, and the agent continues.
 func TestRejectionIsApplied(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does(permit(removing("build")), "done without it")
@@ -257,7 +256,7 @@ func TestRejectionIsApplied(t *testing.T) {
 	require.Contains(t, r.transcript(2), "Do not do it")
 }
 
-// A decision for once is used once: the same again is asked again.
+// An allow-once decision is used once: the same request is asked again.
 func TestAllowOnceIsAppliedOnce(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
@@ -269,7 +268,7 @@ func TestAllowOnceIsAppliedOnce(t *testing.T) {
 	})
 }
 
-// A decision for always holds for the rest of the run, whichever process asks.
+// An allow-always decision holds for the rest of the run, in any process.
 func TestAllowAlwaysHoldsForTheRun(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
@@ -280,8 +279,7 @@ func TestAllowAlwaysHoldsForTheRun(t *testing.T) {
 	})
 }
 
-// What the person allowed is that subject and no other: another one is asked anew, however similar
-// it looks.
+// A permission covers only its subject: another one, however similar, is asked.
 func TestOtherSubjectIsAskedAgain(t *testing.T) {
 	for name, change := range map[string]func(*wanted){
 		"input": func(w *wanted) {
@@ -302,8 +300,7 @@ func TestOtherSubjectIsAskedAgain(t *testing.T) {
 			require.Len(t, r.answer("once").Questions, 1)
 			require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 
-			// The person decides on the second; the first decision still stands, for the first
-			// subject alone.
+			// The person decides on the second; the first decision covers only the first subject.
 			require.Empty(t, r.answer("no").Questions)
 			w.Then = nil
 			require.Empty(t, r.does(permit(w)).Questions)
@@ -312,8 +309,7 @@ func TestOtherSubjectIsAskedAgain(t *testing.T) {
 	}
 }
 
-// The order of members in an input does not make another subject; and what a tool call has said,
-// the request need not repeat.
+// Member order does not change the subject; the request may omit parts that the tool call has sent.
 func TestSameSubjectInOtherJSONIsRecognized(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w, same := removing("build"), removing("build")
@@ -326,7 +322,7 @@ func TestSameSubjectInOtherJSONIsRecognized(t *testing.T) {
 	require.Equal(t, "rm -r build: once", r.decisions()[1])
 }
 
-// An option of the same id but another kind is not what the person chose.
+// An option with the same id but another kind is not the person's choice.
 func TestOptionOfAnotherKindIsNotChosen(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w, trick := removing("build"), removing("build")
@@ -339,8 +335,7 @@ func TestOptionOfAnotherKindIsNotChosen(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), ": no")
 }
 
-// A subject of which nothing is known is like any other of that kind: a decision on it cannot be
-// applied to another request.
+// An empty subject is never recognized: its decision cannot be applied to another request.
 func TestEmptySubjectIsNeverRecognized(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := wanted{Options: threeWays}
@@ -348,7 +343,7 @@ func TestEmptySubjectIsNeverRecognized(t *testing.T) {
 	require.Len(t, r.answer("always").Questions, 1)
 }
 
-// What is no option is no permission: it goes to the agent as text.
+// An answer that matches no option grants nothing and is sent to the agent as text.
 func TestAnswerThatIsNoOptionIsText(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
@@ -365,7 +360,7 @@ func TestAnswerThatIsNoOptionIsText(t *testing.T) {
 	})
 }
 
-// C6, D2, D4: an automatic decision permits nothing, whatever its text says.
+// C6, D2, D4: an automatic decision permits nothing, whatever its text.
 func TestAutoDecisionPermitsNothing(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		asked := r.does(permit(removing("build"))).Questions[0]
@@ -379,15 +374,15 @@ func TestAutoDecisionPermitsNothing(t *testing.T) {
 	})
 }
 
-// E4: a turn that is repeated after a crash grants nothing twice: what was used up before the crash
-// stays used up.
+// E4: a turn repeated after a crash grants nothing twice: decisions used before the crash stay
+// used.
 func TestRepeatedTurnGrantsNothingTwice(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
 	r.does(permit(w), permit(w))
 	before := *r.turn.Session
 	require.Len(t, r.answer("once").Questions, 1, "used for the first, asked for the second")
-	var used engine.SessionHandle // as it was stored when the decision was used, before the agent was told
+	var used engine.SessionHandle // as stored when the decision was used, before the agent received it
 	for _, h := range r.Handles() {
 		if strings.Contains(string(h.Data), `"settled_by"`) {
 			used = h
@@ -403,7 +398,7 @@ func TestRepeatedTurnGrantsNothingTwice(t *testing.T) {
 	require.Equal(t, 1, strings.Count(strings.Join(r.decisions(), "\n"), ": once"))
 }
 
-// I2: a decision that cannot be stored as used is not applied.
+// I2: a decision is not applied unless it can be stored as used.
 func TestDecisionIsStoredBeforeItIsApplied(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
@@ -414,8 +409,8 @@ func TestDecisionIsStoredBeforeItIsApplied(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// H4: in auto mode nobody is asked: what is not allowed by the host is rejected, and the turn goes
-// on.
+// H4: auto mode asks no one: actions that the host does not allow are rejected, and the turn
+// continues.
 func TestAutoModeAnswersPermissionRequests(t *testing.T) {
 	for _, tc := range []struct {
 		permission acp.Permission
@@ -435,7 +430,7 @@ func TestAutoModeAnswersPermissionRequests(t *testing.T) {
 	require.Equal(t, "rm -r build: canceled", r.does(permit(w)).FinalText, "there is no way to reject")
 }
 
-// C1: the odd options of an agent are bounded.
+// C1: an agent's invalid options are bounded.
 func TestUnusableOptionsAreLeftOut(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
@@ -453,7 +448,7 @@ func TestUnusableOptionsAreLeftOut(t *testing.T) {
 		"ask")
 }
 
-// I6: a run that is canceled while the agent asks ends, with its process.
+// I6: canceling a run during a request ends its process.
 func TestAgentThatDoesNotStopAfterItsRequestIsEnded(t *testing.T) {
 	for _, can := range []string{"load,stubborn", "stubborn"} {
 		r := newRun(t, can, nil)

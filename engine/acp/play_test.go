@@ -23,24 +23,24 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
-// playing is a turn of the agent. Beside the suite's steps it knows:
+// playing is a turn of the agent. It adds steps to the suite's:
 //
-//	permit JSON    asks for a permission, see wanted; what comes of it is the final text, and in the file decisions
-//	together JSON  asks for several permissions at once, and in the next turn in the other order
-//	later STEP     a step for the next input that says nothing
-//	stop REASON    the turn ends with the stop reason
-//	thought TEXT   thinks aloud
-//	plan TEXT      tells a plan
-//	elsewhere TEXT a message of another session
-//	update JSON    an update of the session as it is
-//	client METHOD  calls a method of the client's; the final text is what came of it
+//	permit JSON    asks for a permission, see wanted; the result is the final text, and in the file decisions
+//	together JSON  asks for several permissions at once, and in the next turn in reverse order
+//	later STEP     a step for the next input that has no steps
+//	stop REASON    ends the turn with the stop reason
+//	thought TEXT   sends a thought
+//	plan TEXT      sends a plan
+//	elsewhere TEXT sends a message of another session
+//	update JSON    sends a session update unchanged
+//	client METHOD  calls a method of the client; the final text is the result
 type playing struct {
 	agent     *agent
 	session   sdk.SessionId
 	inputs    []string
 	artifacts string
 
-	open     string // how the message began that is told
+	open     string // the beginning of the message under way
 	tools    int
 	output   json.RawMessage
 	failure  string
@@ -56,13 +56,13 @@ type wanted struct {
 	RawInput  json.RawMessage        `json:"raw_input"`
 	Path      string                 `json:"path"`
 	Options   []sdk.PermissionOption `json:"options"`
-	Announce  bool                   `json:"announce"`  // a tool call says what the request does not repeat
-	Then      *wanted                `json:"then"`      // what the agent asks for instead when it was not given
-	Insistent bool                   `json:"insistent"` // goes on when it was not given
+	Announce  bool                   `json:"announce"`  // a tool call has the parts that the request omits
+	Then      *wanted                `json:"then"`      // what the agent requests next if refused
+	Insistent bool                   `json:"insistent"` // continues if refused
 	Late      string                 `json:"late"`      // what it says when it is canceled
 }
 
-// used is what the agent reports with the end of each prompt.
+// used is the usage reported at each prompt's end.
 var used = sdk.Usage{InputTokens: 11, OutputTokens: 7, TotalTokens: 18}
 
 func (p *playing) play(ctx context.Context, steps []script.Step) (sdk.PromptResponse, error) {
@@ -94,7 +94,7 @@ func (p *playing) play(ctx context.Context, steps []script.Step) (sdk.PromptResp
 	return res, nil
 }
 
-// plan keeps what is left to do for when the person has answered.
+// plan stores the steps after the permission for the person's answer.
 func (p *playing) plan(rest []script.Step) error {
 	m, err := recalled(string(p.session))
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *playing) update(ctx context.Context, u sdk.SessionUpdate) error {
 	return p.agent.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: p.session, Update: u})
 }
 
-// sendMessage sends a message, or a piece of one; between two messages a tool is used.
+// sendMessage sends a message, or a piece of one; a tool call separates two messages.
 func (p *playing) sendMessage(ctx context.Context, how, text string) error {
 	if p.open != "" && (p.open != "piece" || how != "piece") {
 		p.tools++
@@ -212,7 +212,6 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 	return nil
 }
 
-// together asks for several permissions at once.
 func (p *playing) together(ctx context.Context, text string) error {
 	var all []wanted
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
@@ -240,13 +239,11 @@ func (p *playing) together(ctx context.Context, text string) error {
 	return err
 }
 
-// newCall is a call with an id of its own.
 func (p *playing) newCall() sdk.ToolCallUpdate {
 	return sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("tool-" + strconv.Itoa(p.tools) + "-" +
 		strconv.Itoa(len(p.inputs)))}
 }
 
-// permit asks for a permission.
 func (p *playing) permit(ctx context.Context, text string) error {
 	var w wanted
 	if err := json.Unmarshal([]byte(text), &w); err != nil {
@@ -270,7 +267,7 @@ func (p *playing) permit(ctx context.Context, text string) error {
 	return p.sendMessage(ctx, "message", w.Title+": "+decision)
 }
 
-// request requests a permission for the call, and returns what was decided.
+// request requests a permission for the call, and returns the decision.
 func (p *playing) request(ctx context.Context, w wanted, call sdk.ToolCallUpdate) (string, error) {
 	var input any
 	if w.RawInput != nil {
@@ -304,8 +301,7 @@ func noted(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// await waits until the file is there. Nothing tells of files on every system, so it looks again
-// and again.
+// await waits until the file exists. It polls, since not every system reports new files.
 func (p *playing) await(ctx context.Context, name string) error {
 	look := time.NewTicker(pause)
 	defer look.Stop()
@@ -321,8 +317,7 @@ func (p *playing) await(ctx context.Context, name string) error {
 	}
 }
 
-// The suite writes its raw lines in the words of its own program; these are the same words in this
-// protocol.
+// The suite writes raw lines in its own program's format; these are the same in this protocol.
 const suiteFinal = `{"type":"final","text":"`
 
 func (p *playing) raw(text string) error {
@@ -337,7 +332,7 @@ func (p *playing) raw(text string) error {
 	return err
 }
 
-// act does what only a process can.
+// act performs a step that only a process has.
 func (p *playing) act(s script.Step) error {
 	switch s.Word {
 	case "ignoreterm":
@@ -387,7 +382,6 @@ func (p *playing) act(s script.Step) error {
 	return nil
 }
 
-// spawn starts the suite's program to linger.
 func (p *playing) spawn(name string, leaves bool) error {
 	self, err := os.Executable()
 	if err != nil {

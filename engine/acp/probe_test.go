@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// E2: an agent goes on by its session only where it keeps all of it, whatever it announces.
+// E2: an agent continues by its session only if it keeps all of it, whatever it announces.
 func TestAgentThatLosesItsSessionEndIsResident(t *testing.T) {
 	for announced, want := range map[string]fsm.Profile{
 		`{"agentInfo":{"name":"qwen-code","version":"0.24.4"},"agentCapabilities":{"loadSession":true}}`:  fsm.ProfileResumable,
@@ -36,8 +36,8 @@ func TestAgentThatLosesItsSessionEndIsResident(t *testing.T) {
 	}
 }
 
-// E2: only an agent without the method ends the announcement. A timeout and a lost connection decide
-// nothing, and a session without a prompt may be unknown to an agent that can load others.
+// E2: only a refused method disproves the announcement. A timeout or a lost connection decides
+// nothing, and an agent that can load others may not know a session without a prompt.
 func TestOnlyARefusedMethodEndsTheAnnouncement(t *testing.T) {
 	late, stop := context.WithTimeoutCause(t.Context(), 0, errStart)
 	defer stop()
@@ -67,5 +67,5 @@ func TestOnlyARefusedMethodEndsTheAnnouncement(t *testing.T) {
 	}
 }
 
-// SetProvisional sets how long a provisional profile holds.
+// SetProvisional sets the lifetime of a provisional profile.
 func (e *Engine) SetProvisional(d time.Duration) { e.provisional = d }

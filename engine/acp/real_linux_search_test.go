@@ -22,8 +22,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// D3, D4, D6: a run of a resident Qwen Code that waits ends at its deadline, or goes on in its
-// process, or is lost with it.
+// D3, D4, D6: a waiting run of a resident Qwen Code ends at its deadline, continues in its process,
+// or is lost with it.
 func TestRunsOfAResidentQwen(t *testing.T) {
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
@@ -35,7 +35,7 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 		},
 		"lenient": func(h *host) {
 			h.submit(lenient, "note alpha", "ask What next?")
-			h.asks(2) // the agent was told to decide, and said so
+			h.asks(2) // the agent got the decision and said so
 			h.reply(2, enginetest.Script("recall", "done ok"))
 			h.ends(fsm.StateSucceeded, "")
 			all := m.Requests()
@@ -64,8 +64,8 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 	}
 }
 
-// E1, E4, E7: a run of opencode asks twice and for a permission, and goes on after its host was
-// killed while it waited and in the middle of a turn; its model is sent all that was said before.
+// E1, E4, E7: a run of opencode asks twice and for a permission, and continues after its host was
+// killed, while it waited and during a turn; its model receives the whole history.
 func TestRunOfOpencodeOutlivesItsHosts(t *testing.T) {
 	m := model(t)
 	program, dir, files := agentstest.Program(t, "opencode"), t.TempDir(), t.TempDir()
@@ -97,21 +97,20 @@ func TestRunOfOpencodeOutlivesItsHosts(t *testing.T) {
 	}
 }
 
-// kill kills all processes of a run.
 func kill(tb testing.TB, runID string) {
 	tb.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(tb, err)
 	found := 0
 	for _, name := range names {
-		env, _ := os.ReadFile(filepath.Join(name, "environ")) // another's, or it has ended
+		env, _ := os.ReadFile(filepath.Join(name, "environ")) // another user's, or it has ended
 		pid, err := strconv.Atoi(filepath.Base(name))
 		if err != nil || !bytes.Contains(env, []byte("\x00"+process.EnvRun+"="+runID+"\x00")) {
 			continue
 		}
 		p, err := os.FindProcess(pid)
 		require.NoError(tb, err)
-		_ = p.Kill() // it may have ended with the one before
+		_ = p.Kill() // it may have ended with the previous one
 		found++
 	}
 	require.NotZero(tb, found)

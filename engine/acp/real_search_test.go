@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// D3, D6: Qwen Code is an engine, with one process for all turns, and resumed by its session. All
-// cases share an engine, which asks the agent once what it is.
+// D3, D6: Qwen Code passes the suite, with one process for all turns and resumed by its session.
+// All cases share an engine, which probes the agent once.
 func TestQwenPassesTheSuite(t *testing.T) {
 	for _, resident := range []bool{true, false} {
 		t.Run(fmt.Sprintf("resident %t", resident), func(t *testing.T) {

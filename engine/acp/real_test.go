@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// model is the scripted model behind the real agents. A decision on a permission has it do again
-// what it wanted to do.
+// model is the scripted model behind the real agents. After a decision on a permission, it repeats
+// the request.
 func model(tb testing.TB) *modeltest.Server {
 	tb.Helper()
 	m, err := modeltest.Start(modeltest.Config{Answer: func(c modeltest.Conversation) modeltest.Answer {
@@ -38,7 +38,7 @@ func model(tb testing.TB) *modeltest.Server {
 	return m
 }
 
-// settings puts a file into the home, or another of the run's folders.
+// settings writes a file below the home or another folder of the run.
 func settings(dir string, content any, path ...string) error {
 	file := filepath.Join(append([]string{dir}, path...)...)
 	body, err := json.Marshal(content)
@@ -53,7 +53,7 @@ func settings(dir string, content any, path ...string) error {
 
 type object = map[string]any
 
-// opencode is opencode acp, which asks before it runs a command.
+// opencode is opencode acp, which asks before each command.
 func opencode(program, url string) acp.Config {
 	config, _ := json.Marshal(object{ // texts can be encoded
 		"model": "here/modeltest", "small_model": "here/modeltest", "permission": object{"bash": "ask"},
@@ -70,7 +70,7 @@ func opencode(program, url string) acp.Config {
 			"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
 			"OPENCODE_PERMISSION": `{"external_directory":{"{artifacts}/**":"allow"}}`,
 		},
-		Prepare: func(_ context.Context, t engine.Turn) error { // the package for plugins is not to be fetched
+		Prepare: func(_ context.Context, t engine.Turn) error { // prevents fetching the plugin package
 			folder := filepath.Join(t.HomeDir, ".config", "opencode")
 			if err := os.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
 				return err
@@ -83,7 +83,7 @@ func opencode(program, url string) acp.Config {
 	}
 }
 
-// qwen is qwen --acp, which asks before it runs a command.
+// qwen is qwen --acp, which asks before each command.
 func qwen(program, url string) acp.Config {
 	return acp.Config{
 		Command: program, Args: []string{"--acp", "--auth-type", "openai"}, Env: []string{"PATH"},

@@ -30,11 +30,11 @@ type run struct {
 	turn   engine.Turn
 
 	mu      sync.Mutex
-	handles []engine.SessionHandle // guarded by mu; as they were told
-	refuse  func(string) bool      // guarded by mu; the handles that are refused
+	handles []engine.SessionHandle // guarded by mu; as reported
+	refuse  func(string) bool      // guarded by mu; reports which handles are refused
 }
 
-// Session keeps h beside the Recorder, or refuses it.
+// Session keeps h in addition to the Recorder, or refuses it.
 func (r *run) Session(ctx context.Context, h engine.SessionHandle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,14 +46,13 @@ func (r *run) Session(ctx context.Context, h engine.SessionHandle) error {
 	return r.Recorder.Session(ctx, h)
 }
 
-// Handles are those that were told.
 func (r *run) Handles() []engine.SessionHandle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.handles)
 }
 
-// refusing does the next turn, in which a handle without any decision is refused.
+// refusing executes the next turn, in which a handle without a decision is refused.
 func (r *run) refusing(input string) (engine.Outcome, error) {
 	r.mu.Lock()
 	r.refuse = func(data string) bool { return !strings.Contains(data, "grants") }
@@ -80,7 +79,7 @@ func newRun(tb testing.TB, can string, change func(*acp.Config)) *run {
 	return r
 }
 
-// execute does the next turn: the prompt in the first, an answer later.
+// execute executes the next turn: the prompt first, answers later.
 func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error) {
 	if r.turn.Attempt == 0 {
 		r.turn.Prompt = input
@@ -90,7 +89,7 @@ func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error)
 	return r.repeatTurn(ctx)
 }
 
-// repeatTurn does another turn with the same prompt or answer.
+// repeatTurn repeats the turn with the same prompt or answer.
 func (r *run) repeatTurn(ctx context.Context) (engine.Outcome, error) {
 	r.turn.Attempt++
 	o, err := r.engine.RunTurn(ctx, r.turn, r)
@@ -101,7 +100,7 @@ func (r *run) repeatTurn(ctx context.Context) (engine.Outcome, error) {
 	return o, err
 }
 
-// answer does the next turn with the input, which must go well.
+// answer executes the next turn, which must succeed.
 func (r *run) answer(input string) engine.Outcome {
 	r.Helper()
 	o, err := r.execute(r.Context(), input)
@@ -110,13 +109,12 @@ func (r *run) answer(input string) engine.Outcome {
 	return o
 }
 
-// does is the next turn, by steps.
 func (r *run) does(steps ...string) engine.Outcome {
 	r.Helper()
 	return r.answer(enginetest.Script(steps...))
 }
 
-// nobodyAnswers has the next turn go on with an automatic decision.
+// nobodyAnswers executes the next turn with an automatic decision.
 func (r *run) nobodyAnswers(asked interaction.Question) engine.Outcome {
 	r.Helper()
 	asked.ID = r.turn.Attempt
@@ -129,7 +127,7 @@ func (r *run) nobodyAnswers(asked interaction.Question) engine.Outcome {
 	return o
 }
 
-// decisions are what the agent's permission requests were answered with.
+// decisions are the answers to the agent's permission requests.
 func (r *run) decisions() []string {
 	r.Helper()
 	body, err := os.ReadFile(filepath.Join(r.turn.ArtifactDir, "decisions"))
@@ -138,10 +136,10 @@ func (r *run) decisions() []string {
 	}
 	require.NoError(r, err)
 	lines := strings.Split(string(body), "\n")
-	return lines[:len(lines)-1] // a line without its end is still being written
+	return lines[:len(lines)-1] // an incomplete line
 }
 
-// transcript is what passed between host and agent in the attempt.
+// transcript returns the attempt's traffic between host and agent.
 func (r *run) transcript(attempt int) string {
 	r.Helper()
 	body, err := os.ReadFile(filepath.Join(r.turn.TranscriptDir, "attempt-"+strconv.Itoa(attempt)+".out"))
@@ -149,7 +147,6 @@ func (r *run) transcript(attempt int) string {
 	return string(body)
 }
 
-// until waits until the condition holds.
 func until(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	look := time.NewTicker(pause)
@@ -167,7 +164,6 @@ func (r *run) await(file string) {
 	})
 }
 
-// option is an option of a permission request.
 func option(id, name, kind string) sdk.PermissionOption {
 	return sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Name: name, Kind: sdk.PermissionOptionKind(kind)}
 }
@@ -179,20 +175,17 @@ var (
 	yesOrNo = []sdk.PermissionOption{option("ok", "Allow", "allow_once"), option("cancel", "Reject", "reject_once")}
 )
 
-// removing wants to remove a folder.
 func removing(path string) wanted {
 	input, _ := json.Marshal(map[string]any{"command": "rm -r " + path, "depth": json.Number("9007199254740993")})
 	return wanted{Title: "rm -r " + path, Kind: sdk.ToolKindExecute, RawInput: input, Path: "/" + path,
 		Options: threeWays}
 }
 
-// together is the step that asks for all of them at once.
 func together(all ...wanted) string {
 	body, _ := json.Marshal(all)
 	return "together " + string(body)
 }
 
-// permit is the step that asks for it.
 func permit(w wanted) string {
 	body, _ := json.Marshal(w)
 	return "permit " + string(body)

@@ -13,16 +13,14 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// hostEnv makes this test binary a host that serves in the folder, until somebody kills it;
-// hostCanEnv says what its agent can, or with separators in it that it is opencode, its program,
-// and where its model is.
+// hostEnv makes this test binary a host that serves in the folder until it is killed. hostCanEnv
+// has the agent's abilities or, with separators, opencode's program and model URL.
 const (
 	hostEnv          = "ACP_TEST_HOST"
 	hostCanEnv       = "ACP_TEST_HOST_CAN"
 	hostCanSeparator = "|"
 )
 
-// serveForEver is the host as a program.
 func serveForEver(dir, can string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	defer cancel()

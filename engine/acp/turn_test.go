@@ -22,7 +22,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// pid is the process that the file names.
+// pid returns the process number in the file.
 func (r *run) pid(file string) int {
 	r.Helper()
 	r.await(file)
@@ -33,7 +33,7 @@ func (r *run) pid(file string) int {
 	return pid
 }
 
-// lives reports whether the process has not ended; one that nobody waited for yet has.
+// lives reports whether the process runs; a zombie does not.
 func lives(pid int) bool {
 	if body, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
 		_, state, _ := bytes.Cut(body, []byte(") "))
@@ -43,7 +43,7 @@ func lives(pid int) bool {
 	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
 
-// D5: what an agent tells of its history is neither a message of the turn nor its result.
+// D5: a replayed history is neither a message nor the result of the turn.
 func TestReplayedHistoryIsNoMessageOfTheTurn(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does("say one", "ask What next?")
@@ -57,8 +57,7 @@ func TestReplayedHistoryIsNoMessageOfTheTurn(t *testing.T) {
 	require.False(t, interaction.Read(o.FinalText, o.Output).Done)
 }
 
-// E2: an agent that begins a new session without a word, when it is to load one that it does not
-// know, is found out.
+// E2: an agent that silently begins a new session instead of loading an unknown one is detected.
 func TestLoadedSessionWithoutHistoryFails(t *testing.T) {
 	r := newRun(t, "load,forget", nil)
 	r.does("ask What next?")
@@ -69,8 +68,7 @@ func TestLoadedSessionWithoutHistoryFails(t *testing.T) {
 	require.ErrorContains(t, err, "history")
 }
 
-// E4: a first turn that is repeated after a crash goes on with its session though nothing was said
-// in it.
+// E4: a first turn repeated after a crash resumes its session even if it is empty.
 func TestFirstTurnCanBeRepeated(t *testing.T) {
 	r := newRun(t, "load", nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -88,7 +86,7 @@ func TestFirstTurnCanBeRepeated(t *testing.T) {
 	require.Equal(t, "at last", o.FinalText, o.Process.Detail)
 }
 
-// An agent that announces session/resume and does not know the method is asked to load.
+// If the announced session/resume is not implemented, the session is loaded.
 func TestMissingResumeMethodFallsBackToLoad(t *testing.T) {
 	r := newRun(t, "load,unresumable", nil)
 	r.answer("first\n" + enginetest.Script("ask What next?"))
@@ -96,8 +94,8 @@ func TestMissingResumeMethodFallsBackToLoad(t *testing.T) {
 	require.Equal(t, "first | second", o.FinalText)
 }
 
-// The profile follows from the announcement, is asked once, and says why. Only an agent that lacks
-// the method is not believed (E2): not one that cannot load a session without a prompt.
+// The profile follows from the announcement, is probed once, and states its reason. Only a missing
+// method disproves the announcement (E2), not an agent that cannot load a session without a prompt.
 func TestProfileFollowsTheAnnouncement(t *testing.T) {
 	for can, want := range map[string]engine.Profile{
 		"":     {Kind: fsm.ProfileStickyProcess, Reason: "Scripted 1.2.3) announces no way to resume a session"},
@@ -128,7 +126,7 @@ func TestProfileFollowsTheAnnouncement(t *testing.T) {
 	require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
 }
 
-// E2: without an answer, a probe decides nothing for good: the agent is asked again.
+// E2: an unanswered probe decides nothing: the agent is probed again.
 func TestProbeWithoutAnAnswerIsRepeated(t *testing.T) {
 	for can, want := range map[string]fsm.Profile{
 		"load,fragile":           fsm.ProfileResumable,
@@ -162,7 +160,7 @@ func TestProbeWithoutAnAnswerIsRepeated(t *testing.T) {
 	}
 }
 
-// Runs of agents that the probe judges so go on after a wait.
+// Runs continue after a wait as the probe decides.
 func TestRunsGoOnAsTheProbeJudges(t *testing.T) {
 	for _, can := range []string{"load,unloadable", "load,unprompted"} {
 		r := newRun(t, can, nil)
@@ -172,8 +170,7 @@ func TestRunsGoOnAsTheProbeJudges(t *testing.T) {
 	}
 }
 
-// Only what the agent says to the user is a message: no thoughts, no plans, nothing of other
-// sessions.
+// Only text for the user is a message: no thoughts, plans or text of other sessions.
 func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
 	r := newRun(t, "load", nil)
 	o := r.does("say one", "thought __SKILL_DONE__", "plan __SKILL_DONE__", "elsewhere __SKILL_DONE__",
@@ -183,7 +180,7 @@ func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
 	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7}, o.Usage)
 }
 
-// What a person answers is no command of the agent's.
+// A person's answer is never a command of the agent.
 func TestAnswerWithASlashIsNoCommand(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does("ask What next?")
@@ -197,7 +194,7 @@ func TestClientRefusesFileRequests(t *testing.T) {
 	require.Contains(t, o.FinalText, "-32601")
 }
 
-// B1: a turn that stops for a reason of the agent's own is no success, and says why.
+// B1: a turn that stops for the agent's own reason has failed, and says why.
 func TestStopReasonOtherThanEndTurnIsNoSuccess(t *testing.T) {
 	for reason, want := range map[string]engine.Status{
 		"max_tokens": engine.Failed, "max_turn_requests": engine.Failed, "refusal": engine.Failed,
@@ -212,8 +209,8 @@ func TestStopReasonOtherThanEndTurnIsNoSuccess(t *testing.T) {
 	}
 }
 
-// J13: an agent that is told to stop, because its turn has timed out or was interrupted, or because
-// it asks for a permission, still reports what it has used.
+// J13: an agent that is stopped by a timeout, an interrupt or a permission request still reports
+// its usage.
 func TestStoppedPromptHandsOverItsUsage(t *testing.T) {
 	reported := engine.Usage{InputTokens: 11, OutputTokens: 7}
 	for name, can := range map[string]string{"single": "load", "resident": ""} {
@@ -241,12 +238,12 @@ func TestStoppedPromptHandsOverItsUsage(t *testing.T) {
 	require.Len(t, o.Questions, 1)
 	require.Equal(t, reported, o.Usage, "the prompt is canceled, and has used them")
 
-	r := newRun(t, "", func(c *acp.Config) { c.PermissionWait = time.Hour }) // its prompt goes on
+	r := newRun(t, "", func(c *acp.Config) { c.PermissionWait = time.Hour }) // its prompt continues
 	require.Zero(t, r.does(permit(removing("build"))).Usage)
 	require.Equal(t, reported, r.answer("once").Usage)
 }
 
-// A message says where it stands in the transcript, which holds every line, both ways.
+// A message refers to its place in the transcript, which has every line of both directions.
 func TestMessageRefersToItsTranscriptLines(t *testing.T) {
 	r := newRun(t, "load", nil)
 	o := r.does("say föx", "delta one", "delta two")
@@ -272,8 +269,7 @@ func TestMessageRefersToItsTranscriptLines(t *testing.T) {
 	require.Contains(t, body, `> {"jsonrpc":"2.0","id":1,"method":"initialize"`)
 }
 
-// The agent sees the variables that are named or set, and the marks of its run; secrets are seen by
-// nobody else.
+// The agent sees named or set variables and its run's marks; its secrets are visible to it only.
 func TestOnlyTheAgentSeesItsSecrets(t *testing.T) {
 	t.Setenv("NAMED", `swörd"fish`)
 	t.Setenv("UNNAMED", "no")
@@ -306,10 +302,10 @@ func TestOnlyTheAgentSeesItsSecrets(t *testing.T) {
 	require.Equal(t, "rm -r hunter2: once", secretly(r.answer("once").FinalText), "the agent knows")
 }
 
-// secretly puts back what is hidden.
+// secretly restores redacted text.
 func secretly(s string) string { return strings.ReplaceAll(s, "[redacted]", "hunter2") }
 
-// B1: a turn that exceeds the engine's own limits has timed out; a flood is ended, and has failed.
+// B1: a turn over the engine's limits has timed out; a flooding turn is ended and has failed.
 func TestTurnBeyondItsLimitsIsEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*acp.Config)
@@ -342,7 +338,7 @@ func TestTurnBeyondItsLimitsIsEnded(t *testing.T) {
 	}
 }
 
-// I11: what is too long is cut, and nobody waits for half a message.
+// I11: output that is too long is cut; a half message does not block.
 func TestTooLongOutputIsCut(t *testing.T) {
 	r := newRun(t, "load", func(c *acp.Config) { c.MaxOutput, c.MaxLine, c.MaxTranscript = 10, 64<<10, 4<<10 })
 	o := r.does(`output "12345678901"`, "delta 12345678", "delta 9é", "delta 12345678")
@@ -387,7 +383,7 @@ var recordedNotices = map[string][]string{
 	},
 }
 
-// D3: what the agent's program has to say is a diagnostic, and no message of the model.
+// D3: a notice of the agent's program is a diagnostic, not a message of the model.
 func TestNoticesAreNoMessages(t *testing.T) {
 	for name, updates := range recordedNotices {
 		t.Run(name, func(t *testing.T) {
@@ -410,7 +406,7 @@ func TestNoticesAreNoMessages(t *testing.T) {
 	}
 }
 
-// D3: other members of these names change nothing.
+// D3: other members under these names change nothing.
 func TestOtherMetaIsNoNotice(t *testing.T) {
 	r := newRun(t, "load", nil)
 	var steps []string

@@ -14,14 +14,13 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// holding is a run of a resident agent whose requests stay open for so long.
+// holding is a run of a resident agent whose requests stay open for d.
 func holding(tb testing.TB, d time.Duration) *run {
 	tb.Helper()
 	return newRun(tb, "load", func(c *acp.Config) { c.Resident, c.PermissionWait = true, d })
 }
 
-// D4: a request that stays open takes the answer in the middle of its turn: the agent is told
-// nothing, it goes on.
+// D4: an open request receives the answer during its turn: the agent gets no prompt and continues.
 func TestWaitingRequestGetsTheAnswer(t *testing.T) {
 	r := holding(t, time.Hour)
 	o := r.does("say before", permit(removing("build")), "say after", "done cleaned")
@@ -35,12 +34,12 @@ func TestWaitingRequestGetsTheAnswer(t *testing.T) {
 	require.Contains(t, o.FinalText, "cleaned")
 	require.NotContains(t, r.transcript(2), "session/prompt")
 
-	// It was used: the same again is asked again.
+	// It was used: the same request is asked again.
 	require.Len(t, r.does(permit(removing("build"))).Questions, 1)
 	require.Equal(t, "rm -r build: no", r.answer("3").FinalText)
 }
 
-// A decision for always that went into a waiting request holds for later ones.
+// An allow-always decision on an open request holds for later ones.
 func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 	r := holding(t, time.Hour)
 	w := removing("build")
@@ -49,8 +48,8 @@ func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 	require.Equal(t, []string{"rm -r build: always", "rm -r build: always"}, r.decisions())
 }
 
-// D4: what is no option closes the waiting request, and goes to the agent as text; so does an
-// automatic decision.
+// D4: an answer without an option, or an automatic decision, closes the open request and is sent to
+// the agent as text.
 func TestAnswerThatIsNoOptionCancelsAHeldRequest(t *testing.T) {
 	r := holding(t, time.Hour)
 	asked := r.does(permit(removing("build")), "final done anyway").Questions[0]
@@ -64,8 +63,8 @@ func TestAnswerThatIsNoOptionCancelsAHeldRequest(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// When the time of a waiting request is over it is canceled, and the decision is applied when the
-// agent proposes the same again.
+// After its time an open request is canceled; the decision is applied when the agent proposes the
+// same again.
 func TestWaitingRequestIsCanceledAfterHoldPermission(t *testing.T) {
 	r := holding(t, 20*time.Millisecond)
 	o := r.does("pid self", permit(removing("build")))
@@ -76,7 +75,7 @@ func TestWaitingRequestIsCanceledAfterHoldPermission(t *testing.T) {
 	require.Equal(t, "rm -r build: once", o.FinalText)
 }
 
-// D6: a process that dies while a request waits is lost.
+// D6: a process that dies with an open request is lost.
 func TestDeathWithAHeldRequestIsReportedAsALoss(t *testing.T) {
 	r := holding(t, time.Hour)
 	lost := make(chan string, 1)
@@ -90,7 +89,7 @@ func TestDeathWithAHeldRequestIsReportedAsALoss(t *testing.T) {
 	require.ErrorContains(t, err, "INTERACTION_PROCESS_LOST")
 }
 
-// I6: a run that is canceled while its request waits leaves nothing.
+// I6: canceling a run with an open request leaves nothing.
 func TestCancelWithAHeldRequestLeavesNoProcess(t *testing.T) {
 	r := holding(t, time.Hour)
 	r.does("pid self", "ignoreterm", permit(removing("build")), "hang")

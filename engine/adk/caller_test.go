@@ -17,7 +17,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// call is a call of the tool count.
 func call(id string, n int64) genai.FunctionCall {
 	return genai.FunctionCall{ID: id, Name: "count", Args: map[string]any{"n": n}}
 }
@@ -49,8 +48,8 @@ func (c caller) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 	}
 }
 
-// newCaller makes agents that make the calls, of a tool that wants confirmation and keeps what it
-// was called with.
+// newCaller makes agents that make the calls of a tool that needs confirmation and records its
+// arguments.
 func newCaller(got *[]int64, calls ...genai.FunctionCall) func(context.Context) (agent.Agent, error) {
 	type number struct {
 		N   int64  `json:"n"`

@@ -22,8 +22,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// decisions has the reply to each call of TestK4DecisionsAboutCalls; the key is the call's
-// arguments.
+// decisions has the reply to each call of TestK4DecisionsAboutCalls, by the call's arguments.
 var decisions = map[string]interaction.Reply{
 	`{"sum":"1EUR"}`: {Decision: interaction.Approve},
 	`{"sum":"2EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"20EUR"}`)},
@@ -32,9 +31,9 @@ var decisions = map[string]interaction.Reply{
 	`{"sum":"5EUR"}`: {Decision: interaction.Edit, Value: json.RawMessage(`{"sum":"50EUR"}`)},
 }
 
-// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just
-// the approved and the edited arguments are executed, each by its own call, in whatever order the
-// answers come, and the model hears the reasons of the others.
+// K1 K4: a model calls a tool five times in one answer, and the turn asks about all. Only approved
+// and edited arguments are executed, each by its own call, in any order of the answers, and the
+// model receives the other calls' reasons.
 func TestK4DecisionsAboutCalls(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +62,7 @@ func TestK4DecisionsAboutCalls(t *testing.T) {
 	}
 }
 
-// listening is a clerk that notes the arguments of the calls that it is shown.
+// listening is a clerk that notes the arguments of the calls that it sees.
 type listening struct {
 	clerk
 
@@ -83,7 +82,7 @@ func (l listening) GenerateContent(ctx context.Context, req *model.LLMRequest,
 	return l.clerk.GenerateContent(ctx, req, stream)
 }
 
-// K4: the model sees the arguments that were executed in its own calls, also in later turns.
+// K4: the model sees the executed arguments in its own calls, also in later turns.
 func TestK4TheModelSeesEditedArguments(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +104,8 @@ func TestK4TheModelSeesEditedArguments(t *testing.T) {
 	}
 }
 
-// K1 K4: a call that nobody has decided about is not executed and asked about again; an answer that
-// is about no call that waits, or about another one than it says, executes nothing.
+// K1 K4: an undecided call is not executed but asked about again; an answer to no waiting call, or
+// to another call than it names, executes nothing.
 func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(answers []interaction.Answer) []interaction.Answer
@@ -152,8 +151,8 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 	}
 }
 
-// K4: what is executed is what was approved. An approval of other arguments than those of the
-// pending call is refused, and so is one whose call has changed in the host's session service.
+// K4: only the approved call is executed. An approval of other arguments than the pending call's is
+// refused, also if the call has changed in the host's session service.
 func TestAnotherCallIsNotExecuted(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
@@ -189,7 +188,7 @@ func TestAnotherCallIsNotExecuted(t *testing.T) {
 	require.Zero(t, shop.paid.Load())
 }
 
-// K3 K4: a model makes neither a form nor an approval of its question: its arguments are text.
+// K3 K4: a model's arguments are text: they make no form and no approval.
 func TestArgumentsOfAModelMakeNoApproval(t *testing.T) {
 	q := adk.Ask(adk.Interrupt{Kind: adk.Result, Tool: "ask", Args: map[string]any{
 		"kind": "approval", "prompt": "Pay?", "schema": map[string]any{"type": "object"}, "also_text": true,
@@ -202,9 +201,9 @@ func TestArgumentsOfAModelMakeNoApproval(t *testing.T) {
 		DefaultPolicy: interaction.EngineJudgement}, q)
 }
 
-// J10: a confirmation below a ParallelAgent is refused before a person is asked, since ADK panics in
-// a goroutine of its own, or loses a call, when it goes on. What is asked one after the other, and
-// parallel agents that ask nothing, are as they were.
+// J10: a confirmation below a ParallelAgent is refused before a person is asked, since ADK panics
+// in its own goroutine, or loses a call, when it continues. Sequential confirmations, and parallel
+// agents without any, are unaffected.
 func TestConfirmationsBelowAParallelAgentAreRefused(t *testing.T) {
 	var shop till
 	clerks := func(guard bool) (all []agent.Agent) {

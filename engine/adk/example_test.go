@@ -29,8 +29,8 @@ func (asker) Run(ctx agent.Context, _ any) iter.Seq2[*session.Event, error] {
 	}
 }
 
-// An agent or workflow of ADK is an engine: its request for input parks the run, and the answer is
-// what the next node gets.
+// An ADK agent or workflow is an engine: its request for input parks the run, and the next node
+// receives the answer.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	newAgent := func(context.Context) (agent.Agent, error) {

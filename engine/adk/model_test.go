@@ -23,14 +23,13 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// till is a shop: its tool pays, once it was confirmed, and counts how often it did.
+// till is a shop: its tool pays after a confirmation and counts payments.
 type till struct {
 	paid atomic.Int64
 	mu   sync.Mutex
 	all  []string // guarded by mu
 }
 
-// pay pays a sum.
 func (s *till) pay(sum string) {
 	s.paid.Add(1)
 	s.mu.Lock()
@@ -38,7 +37,6 @@ func (s *till) pay(sum string) {
 	s.all = append(s.all, sum)
 }
 
-// sums are what was paid.
 func (s *till) sums() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +51,7 @@ type paid struct {
 	Result string `json:"result"`
 }
 
-// tools are pay, which wants confirmation, and approve, whose result comes from a person.
+// tools are pay, which needs confirmation, and approve, whose result comes from a person.
 func (s *till) tools() ([]tool.Tool, error) {
 	pay, err := functiontool.New(functiontool.Config{Name: "pay", Description: "pays a sum", RequireConfirmation: true},
 		func(_ agent.Context, p payment) (paid, error) {
@@ -72,8 +70,7 @@ func (s *till) tools() ([]tool.Tool, error) {
 }
 
 // clerk is a model that calls the tool for each sum of the conversation's last request, and then
-// says what became of it. The request is a tool and then sums; for anything else it says how much
-// it has heard.
+// reports. A request is a tool and sums; otherwise it reports the length of the conversation.
 type clerk struct{}
 
 // Name is the model's.
@@ -122,8 +119,7 @@ func (clerk) answer(said []*genai.Content) *genai.Content {
 	return c
 }
 
-// requested is the line of a prompt that says what to do: a run's prompt has instructions beside
-// it.
+// requested returns the line of a prompt with the request: a run's prompt also has instructions.
 func requested(prompt string) string {
 	for line := range strings.Lines(prompt) {
 		for _, word := range []string{"pay ", "approve ", "ticket "} {
@@ -146,7 +142,7 @@ func newClerk(s *till) func(context.Context) (agent.Agent, error) {
 	}
 }
 
-// newOffice makes workflows of a node that requests input and one that pays what was put in.
+// newOffice makes workflows of a node that requests input and one that pays the given sum.
 func newOffice(s *till, ask func() workflow.Node) func(context.Context) (agent.Agent, error) {
 	return func(context.Context) (agent.Agent, error) {
 		pay := workflow.NewFunctionNode("pay", func(_ agent.Context, in any) (string, error) {

@@ -19,8 +19,8 @@ import (
 )
 
 // K1 K4 I9: an agent calls two tools in one turn. The run parks once with two approvals; one call
-// is rejected and the other edited, in either order, and the host dies between the two replies.
-// Just the edited arguments are executed, once.
+// is rejected and the other edited, in either order, and the host dies between the replies. Only
+// the edited arguments are executed, once.
 func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
 	for _, s := range stores {
 		for _, order := range [][]int{{0, 1}, {1, 0}} {
@@ -56,8 +56,8 @@ func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
 	}
 }
 
-// E4: the host goes down in the middle of the turn that an answer led to. The next host does that
-// turn again, from the session that the answer was for.
+// E4: the host dies during the turn after an answer. The next host repeats the turn from the
+// session for that answer.
 func TestInterruptedTurnIsRepeatedFromItsSession(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// scriptedAgent does what it is told, and requests input to ask.
+// scriptedAgent performs its input's steps, and requests input to ask.
 func scriptedAgent(context.Context) (agent.Agent, error) {
 	return agent.New(agent.Config{Name: "scripted", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event,
 		error] {
@@ -56,10 +56,10 @@ func scriptedAgent(context.Context) (agent.Agent, error) {
 	}})
 }
 
-// errUnheard: nobody takes the agent's events any more.
+// errUnheard: the agent's events are no longer received.
 var errUnheard = errors.New("unheard")
 
-// inputsOf are the texts of the person in the session.
+// inputsOf are the person's texts in the session.
 func inputsOf(s session.Session) []string {
 	var inputs []string
 	for ev := range s.Events().All() {
@@ -78,8 +78,8 @@ func inputsOf(s session.Session) []string {
 	return inputs
 }
 
-// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent keeps the promises of an engine,
-// with sessions in the run's folder and in a service of the host.
+// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent passes the suite, with sessions
+// in the run's folder and in a host's service.
 func TestAgentPassesTheSuite(t *testing.T) {
 	for name, service := range map[string]func() session.Service{
 		"sessions of its own":    func() session.Service { return nil },

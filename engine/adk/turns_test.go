@@ -39,7 +39,7 @@ func newTalk(tb testing.TB, newAgent func(context.Context) (agent.Agent, error),
 	return talk{enginetest.NewTalk(tb, e)}
 }
 
-// asks does the next turn, which must ask, and returns the prompt.
+// asks executes the next turn, which must ask, and returns the prompt.
 func (s talk) asks(input string) string {
 	s.Helper()
 	o := s.Do(input)
@@ -47,7 +47,7 @@ func (s talk) asks(input string) string {
 	return o.Questions[0].Prompt
 }
 
-// says does the next turn, which must end, and returns the text.
+// says executes the next turn, which must end, and returns the text.
 func (s talk) says(inputs ...string) string {
 	s.Helper()
 	o := s.Do(inputs...)
@@ -55,7 +55,7 @@ func (s talk) says(inputs ...string) string {
 	return interaction.Read(o.FinalText, o.Output).Text
 }
 
-// services are where ADK's sessions can be.
+// services are the places of ADK's sessions.
 var services = map[string]func() session.Service{
 	"sessions of its own":    func() session.Service { return nil },
 	"sessions of the host's": session.InMemoryService,
@@ -93,7 +93,7 @@ func TestRefusedToolDoesNotRun(t *testing.T) {
 	s.Do("pay 5EUR")
 	require.Contains(t, s.says("no"), "rejected")
 
-	// C6: nobody answers, which is no consent.
+	// C6: no answer is no consent.
 	s = newTalk(t, newClerk(&shop), adk.Config{})
 	q := s.Do("pay 5EUR").Questions[0]
 	auto := interaction.NewAutoDecision(q)
@@ -106,8 +106,8 @@ func TestRefusedToolDoesNotRun(t *testing.T) {
 	require.Zero(t, shop.paid.Load())
 }
 
-// K1: several calls wait at one time: they are asked for together, and the agent goes on when it
-// has all. What is unclear is asked again, alone.
+// K1: several waiting calls are asked about together, and the agent continues when it has all
+// answers. An unclear answer is asked again separately.
 func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestInterimResultOfALongRunningToolIsShown(t *testing.T) {
 	require.Contains(t, s.says("closed"), "closed")
 }
 
-// An agent that ends its turn with a text goes on in the same conversation.
+// An agent that ends its turn with a text continues in the same conversation.
 func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -229,8 +229,7 @@ func TestWorkflowNodeGetsItsInputFromAPerson(t *testing.T) {
 	}
 }
 
-// E4, I2: a turn is executed by many attempts at one time. Each goes on from the same session and
-// leaves one of its own.
+// E4, I2: concurrent attempts of a turn start from the same session, and each leaves its own.
 func TestConcurrentAttemptsDoNotShareASession(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +284,7 @@ func TestUnusableSessionIsSessionResumeFailed(t *testing.T) {
 	require.Zero(t, shop.paid.Load())
 }
 
-// The host's service keeps the session that a run goes on from and the one before, and no more.
+// The host's service keeps a run's current session and the previous one, and no others.
 func TestOldSessionsAreDeleted(t *testing.T) {
 	var shop till
 	service := session.InMemoryService()
@@ -298,7 +297,7 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 	require.Len(t, kept.Sessions, 3)
 }
 
-// A6: an automatic run asks nobody.
+// A6: an automatic run asks no one.
 func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
@@ -306,7 +305,7 @@ func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	require.Contains(t, s.Fails("pay 5EUR").Detail, "asks nobody")
 }
 
-// K4: what is executed is what was seen, also after a restart: no digit of a number is lost.
+// K4: the executed number is the one shown, also after a restart: no digit is lost.
 func TestToolGetsTheExactNumberThatWasShown(t *testing.T) {
 	const large = 9007199254740993 // no float64
 	for name, service := range services {
@@ -321,8 +320,7 @@ func TestToolGetsTheExactNumberThatWasShown(t *testing.T) {
 	}
 }
 
-// K4: two calls that a model gives one id are two questions, and each answer holds for its own
-// call.
+// K4: two calls with one id are two questions, and each answer holds for its own call.
 func TestCallsWithOneIDAreApprovedSeparately(t *testing.T) {
 	for answers, want := range map[[2]string][]int64{
 		{"yes", "yes"}: {1, 2}, {"yes", "no"}: {1}, {"no", "yes"}: {2}, {"no", "no"}: nil,
@@ -339,7 +337,7 @@ func TestCallsWithOneIDAreApprovedSeparately(t *testing.T) {
 	}
 }
 
-// K4: what is approved is visible, and where a question cannot show all of it an artifact does.
+// K4: the approved arguments are visible; if a question cannot show all, an artifact does.
 func TestConfirmationShowsInvisibleCharacters(t *testing.T) {
 	var got []int64
 	hidden := call("1", 1)
@@ -368,8 +366,7 @@ func TestConfirmationShowsInvisibleCharacters(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// J10: a panic of an agent that runs in a goroutine of ADK's ends the turn, and not the host, where
-// the agent is guarded.
+// J10: with Guard, a panic of an agent in a goroutine of ADK ends the turn, not the host.
 func TestGuardTurnsAPanicIntoAFailure(t *testing.T) {
 	wild := func(name string) agent.Agent {
 		a, err := agent.New(agent.Config{Name: name, Run: func(agent.InvocationContext) iter.Seq2[*session.Event,
@@ -399,7 +396,7 @@ func (m tired) GenerateContent(context.Context, *model.LLMRequest, bool) iter.Se
 	}
 }
 
-// J2: what a model's provider says of itself tells whether the failure passes.
+// J2: the model provider's error text decides whether the failure is transient.
 func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	s := newTalk(t, func(context.Context) (agent.Agent, error) {
 		return llmagent.New(llmagent.Config{Name: "tired", Description: "waits", Model: tired{}})
@@ -409,8 +406,8 @@ func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	require.True(t, f.Transient, f.Error())
 }
 
-// J13: a turn that fails after its model was asked hands over the tokens, whether the agent fails
-// or panics, the turn is ended, or nobody can be asked.
+// J13: a turn that fails after its model was asked reports the tokens, whether the agent fails or
+// panics, the turn is ended, or no one can be asked.
 func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	for name, last := range map[string]func(stop func()) error{
 		"an error": func(func()) error { return errors.New("out of paper") },
@@ -457,7 +454,7 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	})
 }
 
-// N2: a form whose schema cannot be used is refused before anything is stored or asked.
+// N2: a form with an unusable schema is refused before anything is stored or asked.
 func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{Question: func(adk.Interrupt) interaction.Question {

@@ -22,8 +22,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// What the engine is for: ADK by itself takes a confirmation as often as it comes. Two people who
-// answer at one time are two payments.
+// The reason for the engine: ADK itself accepts every confirmation. Two people who answer
+// concurrently cause two payments.
 func TestADKAloneAcceptsAConfirmationTwice(t *testing.T) {
 	var shop till
 	root, err := newClerk(&shop)(t.Context())
@@ -60,7 +60,7 @@ func TestADKAloneAcceptsAConfirmationTwice(t *testing.T) {
 	require.EqualValues(t, 2, shop.paid.Load())
 }
 
-// stores are those that a run is parked in; opening one again finds what was stored.
+// stores reopen what was stored.
 var stores = []struct {
 	name string
 	open func(t *testing.T) func() store.Store
@@ -110,8 +110,8 @@ func making(t *testing.T, newAgent func(context.Context) (agent.Agent, error), c
 	}
 }
 
-// C5 C8 I1 I9 J6 N11: whoever answers at the same time, and whatever happens to the host, the tool
-// runs once for each accepted answer.
+// C5 C8 I1 I9 J6 N11: with concurrent answers and any failure of the host, the tool runs once per
+// accepted answer.
 func TestEachAcceptedAnswerIsPaidOnce(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {

@@ -62,7 +62,7 @@ func TestRespondNeedsAPlainYesToConfirm(t *testing.T) {
 	}
 }
 
-// The host has the last word about answers, and makes the agent.
+// The host's Reply interprets answers, and the host makes the agent.
 func TestConfigReplyReadsTheAnswer(t *testing.T) {
 	var shop till
 	read := func(_ context.Context, i adk.Interrupt, a interaction.Answer) (map[string]any, error) {

@@ -15,14 +15,14 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// H3, H4: in an interactive turn, without its full-auto flags, an agent may write in the working
-// and the artifact folder, whatever these are called, and nowhere else.
+// H3, H4: in an interactive turn, without full-auto flags, an agent may write only in the working
+// and the artifact folder, whatever their names.
 func TestAgentsWriteOnlyInTheirFolders(t *testing.T) {
 	for _, a := range tried(claude, gemini, qwen, opencode) {
 		t.Run(a.name, func(t *testing.T) {
 			e, model := scripted(t, a, agents.Options{})
 			turn := first(t, fsm.ModeInteractive)
-			// of which no part is a folder
+			// no part of it is a folder
 			turn.ArtifactDir = filepath.Join(filepath.Dir(turn.ArtifactDir), "artifacts,all[1](new)")
 			require.NoError(t, os.Mkdir(turn.ArtifactDir, 0o700))
 			play := func(files ...string) engine.Outcome {
@@ -52,7 +52,7 @@ func TestAgentsWriteOnlyInTheirFolders(t *testing.T) {
 				filepath.Join(filepath.Dir(turn.WorkDir), "report.txt"), turn.ArtifactDir + "-too.txt",
 				filepath.Join(turn.HomeDir, "notes.txt"),
 			}
-			if a.name == "qwen" { // which could allow itself more
+			if a.name == "qwen" { // it could allow itself more
 				outside = append(outside, filepath.Join(turn.WorkDir, ".qwen", "settings.json"),
 					filepath.Join(turn.HomeDir, ".qwen-turn.json"))
 			}

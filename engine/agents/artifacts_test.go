@@ -21,7 +21,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// scripted is an agent that asks a scripted model, and a turn of it.
+// scripted is an agent with a scripted model, and a turn of it.
 func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *modeltest.Server) {
 	t.Helper()
 	model, err := modeltest.Start(modeltest.Config{})
@@ -34,13 +34,12 @@ func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *model
 	return e, model
 }
 
-// tried returns those of the agents that the tests drive.
+// tried returns the agents that the tests drive.
 func tried(all ...adapter) []adapter {
 	return slices.DeleteFunc(all, func(a adapter) bool { return len(agentstest.Tried(a.name)) == 0 })
 }
 
-// J11: nothing that a run leaves, in its home, its transcripts, its artifacts or its working
-// folder, has a secret of the agent's.
+// J11: no secret of the agent is left in a run's home, transcripts, artifacts or working folder.
 func TestAgentsLeaveNoSecretInTheirFolders(t *testing.T) {
 	const key, mine = "sk-test-2fb1c07e5a9d4c3e", "my-own-secret-93ac"
 	variables := map[string]string{
@@ -53,7 +52,7 @@ func TestAgentsLeaveNoSecretInTheirFolders(t *testing.T) {
 				"IS_SANDBOX": "1"}, Secrets: []string{"MINE"}})
 			turn := first(t, fsm.ModeAuto)
 			dir := filepath.Dir(turn.HomeDir)
-			// of a turn that an earlier release executed
+			// of an earlier release's turn
 			old := filepath.Join(turn.HomeDir, ".codex", "shell_snapshots", "1.sh")
 			require.NoError(t, os.MkdirAll(filepath.Dir(old), 0o700))
 			require.NoError(t, os.WriteFile(old, []byte("declare -x CODEX_API_KEY="+key), 0o600))
@@ -88,7 +87,7 @@ func TestAgentsLeaveNoSecretInTheirFolders(t *testing.T) {
 	}
 }
 
-// sizes are those of the files, -1 for what is not there.
+// sizes are the files' sizes, -1 for missing ones.
 func sizes(tb testing.TB, files []string) []int64 {
 	tb.Helper()
 	var all []int64

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// H4, D5: full-auto flags stand in calls in auto mode only, in its first and its later turns; a
-// session is named by its id, and what a person wrote is no argument.
+// H4, D5: full-auto flags are in auto-mode calls only, in first and later turns; a session is named
+// by its id, and a person's text is never an argument.
 func TestArgumentsOfEachAgent(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
@@ -25,7 +25,7 @@ func TestArgumentsOfEachAgent(t *testing.T) {
 		auto     []string
 		resume   []string
 		input    string // of the first turn
-		answered string // of the later
+		answered string // of later turns
 	}{
 		{
 			agent: codex, o: agents.Options{Model: "m", Args: []string{"--config", "a=1"}},
@@ -101,8 +101,7 @@ func TestArgumentsOfEachAgent(t *testing.T) {
 	}
 }
 
-// What an agent sees and where it keeps what is its own: the run's home, unless the host names
-// another.
+// The agent's environment and data: the run's home, unless the host names another.
 func TestHomeOptionSetsTheHome(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
@@ -110,7 +109,7 @@ func TestHomeOptionSetsTheHome(t *testing.T) {
 		settings string
 		says     string
 		env      []string // in each home
-		own      []string // where the home is not the user's
+		own      []string // in a home other than the user's
 	}{
 		{
 			agent: codex, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
@@ -199,7 +198,7 @@ func TestOptionsOverrideTheAdaptersSettings(t *testing.T) {
 	}
 }
 
-// Gemini logs in the way that the host's variables say.
+// Gemini logs in as the host's variables say.
 func TestGeminiLoginFollowsTheHostsVariables(t *testing.T) {
 	for login, set := range map[string]map[string]string{
 		"gemini-api-key": {"GEMINI_API_KEY": "a-key-of-gemini"}, "vertex-ai": {"GOOGLE_GENAI_USE_VERTEXAI": "true"},
@@ -213,7 +212,7 @@ func TestGeminiLoginFollowsTheHostsVariables(t *testing.T) {
 	}
 }
 
-// A server without the name of a model is said at once.
+// A server without the name of a model is refused at once.
 func TestOpencodeWithBaseURLNeedsAModel(t *testing.T) {
 	_, err := agents.Opencode(agents.Options{BaseURL: "http://127.0.0.1:1"})
 	require.ErrorContains(t, err, "Options.Model")
@@ -221,7 +220,6 @@ func TestOpencodeWithBaseURLNeedsAModel(t *testing.T) {
 	require.ErrorContains(t, err, "has no resident mode")
 }
 
-// filled puts the folders in.
 func filled(v, home, artifacts string) string {
 	if v == "HOME=HOME" {
 		return "HOME=" + home

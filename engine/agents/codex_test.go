@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// H3, H4: in an interactive turn and its resume the sandbox of Codex lets it write in the working
-// and the artifact folder and nowhere else; in auto mode it has none, unless the host says so.
+// H3, H4: in an interactive turn and its resume, Codex's sandbox permits writes only in the working
+// and the artifact folder; in auto mode there is no sandbox, unless the host sets one.
 func TestCodexSandboxLimitsWrites(t *testing.T) {
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
@@ -36,8 +36,7 @@ func TestCodexSandboxLimitsWrites(t *testing.T) {
 			e, err := agents.Codex(agents.Options{
 				Command: agentstest.Program(t, "codex"), BaseURL: model.URL, Model: "modeltest", StateDir: t.TempDir(),
 				Grace: 2 * time.Second, AutoArgs: tc.auto,
-				// The folders of tests are among those for temporary files, which it may write to
-				// otherwise.
+				// The tests' folders are temporary folders, which it could write to otherwise.
 				Args: []string{"--config", "sandbox_workspace_write.exclude_slash_tmp=true", "--config",
 					"sandbox_workspace_write.exclude_tmpdir_env_var=true"},
 			})

@@ -7,15 +7,15 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 )
 
-// One line plugs an agent in; the engine goes into lifecycle.Config. The agent itself is looked for
-// when it is needed.
+// One line plugs an agent in; the engine goes into lifecycle.Config. The agent is located on first
+// use.
 func Example() {
 	eng, err := agents.Codex(agents.Options{})
 	fmt.Println(eng != nil, err)
 	// Output: true <nil>
 }
 
-// A resident Claude Code with limits, which may see a token of the host and cannot show it.
+// A resident Claude Code with limits and a secret token of the host.
 func ExampleClaude() {
 	eng, err := agents.Claude(agents.Options{
 		Command: "/opt/claude/bin/claude", Model: "opus", Resident: true,

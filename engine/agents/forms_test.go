@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// old is an agent that cannot resume a session, until it is asked after UPDATED was made. It notes
-// each question for its help, and answers each line of its input.
+// old is an agent that cannot resume a session until the file UPDATED exists. It notes each query
+// for its help, and answers each line of its input.
 const old = `#!/bin/sh
 case "$*" in
 --version) echo 2.1.197; exit ;;
@@ -39,7 +39,7 @@ while read -r line; do
 done
 `
 
-// program writes a program, and where it may keep notes.
+// program writes a program and returns a path for its notes.
 func program(tb testing.TB, name, text string) (path, notes string) {
 	tb.Helper()
 	path, notes = filepath.Join(tb.TempDir(), name), filepath.Join(tb.TempDir(), "notes")
@@ -47,9 +47,8 @@ func program(tb testing.TB, name, text string) (path, notes string) {
 	return path, notes
 }
 
-// D1: an agent whose help does not say that it resumes sessions is used as a resident process where
-// it can be one. It is asked once for each program that is installed, and a run goes on in the form
-// in which it began.
+// D1: an agent whose help lacks resume is used as a resident process if possible. It is queried
+// once per installed program, and a run continues in the form in which it began.
 func TestAgentThatCannotResumeIsResident(t *testing.T) {
 	path, notes := program(t, "claude", old)
 	e, err := agents.Claude(agents.Options{Command: path, StateDir: t.TempDir(),
@@ -90,7 +89,7 @@ func TestAgentThatCannotResumeIsResident(t *testing.T) {
 	require.Equal(t, 2, strings.Count(string(body), "help"), "asked once for each program")
 }
 
-// D1: one that can neither resume nor stay says so, as does one that is not there.
+// D1: an agent that can neither resume nor stay is unavailable, like a missing one.
 func TestAgentThatCanNeitherResumeNorStayIsUnavailable(t *testing.T) {
 	path, notes := program(t, "codex", old)
 	for command, want := range map[string]string{path: "cannot resume a session, according to its exec --help",
@@ -107,7 +106,7 @@ func TestAgentThatCanNeitherResumeNorStayIsUnavailable(t *testing.T) {
 	}
 }
 
-// E2: a handle of somebody else is refused, and one of either form is not.
+// E2: a handle of another agent is refused; a handle of either form is accepted.
 func TestHandleOfAnotherAgentIsRefused(t *testing.T) {
 	e, err := agents.Claude(agents.Options{StateDir: t.TempDir()})
 	require.NoError(t, err)
@@ -127,7 +126,7 @@ func TestHandleOfAnotherAgentIsRefused(t *testing.T) {
 	}
 }
 
-// forgetful is an agent that has no session but the one that it begins.
+// forgetful is an agent that only begins sessions.
 const forgetful = `#!/bin/sh
 case "$*" in
 --version) echo 0.169.0; exit ;;
@@ -139,8 +138,8 @@ echo '{"type":"item.completed","item":{"type":"agent_message","text":"anew"}}'
 echo '{"type":"turn.completed"}'
 `
 
-// E4: a first turn that is repeated after a crash begins anew, when the agent died before it had
-// kept the session that it had named. A turn with an answer never does.
+// E4: a repeated first turn starts a new session if the agent died before it stored the session
+// that it had named. A turn with an answer never does.
 func TestRepeatedFirstTurnStartsANewSession(t *testing.T) {
 	path, _ := program(t, "codex", forgetful)
 	e, err := agents.Codex(agents.Options{Command: path, StateDir: t.TempDir()})

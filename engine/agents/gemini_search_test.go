@@ -8,5 +8,5 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 )
 
-// D5, E4, I11: Gemini is an engine.
+// D5, E4, I11: Gemini passes the suite.
 func TestGeminiPassesTheSuite(t *testing.T) { proven(t, "gemini", agents.Gemini, agents.Options{}) }

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// The agent sees what every agent may, its own keys, and what the host names or sets; nothing else.
+// The agent sees only the common variables, its own keys, and those that the host names or sets.
 func TestAgentSeesOnlyAllowedVariables(t *testing.T) {
 	for name, v := range map[string]string{
 		"CODEX_API_KEY": "the-key-of-codex", "ANTHROPIC_API_KEY": "somebody-elses-key", "NAMED": "yes", "UNNAMED": "no",
@@ -37,7 +37,7 @@ func TestAgentSeesOnlyAllowedVariables(t *testing.T) {
 	}
 }
 
-// The values of its keys, and of what the host calls secret, are taken out of what an agent writes.
+// Values of its keys and of the host's secrets are redacted from an agent's output.
 func TestKeysAreRemovedFromTheOutput(t *testing.T) {
 	path, _ := program(t, "codex", `#!/bin/sh
 case "$*" in --version) echo 0.169.0; exit ;; *--help) echo '  resume  Resume'; exit ;; esac
@@ -57,8 +57,8 @@ echo '{"type":"turn.completed"}'
 	require.NotContains(t, string(body), "the-key-of-codex")
 }
 
-// Codex logs in with either key, and a server that the host names gets the host's key and never the
-// user's login.
+// Codex logs in with either key; a server named by the host gets the host's key, never the user's
+// login.
 func TestCodexUsesTheKeyOfTheHost(t *testing.T) {
 	const provider = `model_providers.interlude={name="interlude",base_url="http://127.0.0.1:1/v1",wire_api="responses"`
 	for name, tc := range map[string]struct {
@@ -98,8 +98,8 @@ func TestCodexUsesTheKeyOfTheHost(t *testing.T) {
 	}
 }
 
-// Files of the host are copied into the run's home before its first turn, for the user only, and
-// never over what the agent has made of them.
+// The host's seed files are copied into the run's home before its first turn, private to the user,
+// and never over the agent's changes.
 func TestSeedIsCopiedIntoTheHomeOnce(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "gitconfig")
 	require.NoError(t, os.WriteFile(source, []byte("[user]\nname = nobody\n"), 0o644))
@@ -129,7 +129,7 @@ func TestSeedIsCopiedIntoTheHomeOnce(t *testing.T) {
 	require.ErrorContains(t, codex.play(t, o, first(t, fsm.ModeInteractive), "answer", 0).err, "seed missing")
 }
 
-// What a host wants wrongly is said at once.
+// Invalid options are refused at once.
 func TestNewSaysWhatIsWrongInItsOptions(t *testing.T) {
 	for want, o := range map[string]agents.Options{
 		"leave Home empty":       {Home: agents.UserHome, Seed: map[string]string{"a": "b"}},
@@ -147,7 +147,7 @@ func TestNewSaysWhatIsWrongInItsOptions(t *testing.T) {
 	}
 }
 
-// A shared home is a folder of the host's, wherever the agent works.
+// A shared home is the host's folder, wherever the agent works.
 func TestSharedHomeIsTheFolderOfTheOptions(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -157,8 +157,7 @@ func TestSharedHomeIsTheFolderOfTheOptions(t *testing.T) {
 	require.Contains(t, p.lines(t, ".env"), "CODEX_HOME="+filepath.Join(dir, "shared", ".codex"))
 }
 
-// J11: what is put into a run's home stays in it, wherever the links lead that the agent left
-// there.
+// J11: files written into a run's home stay in it, despite links that the agent left there.
 func TestSettingsAreNotWrittenThroughLinks(t *testing.T) {
 	for _, a := range []adapter{gemini, qwen, opencode} {
 		for _, seed := range []map[string]string{nil, {".gemini/seed": "options_test.go"}} {

@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// stand is a program that stands in for an agent: it knows its version and its options, keeps what
-// it was called with, and says what was recorded of a real one.
+// stand is a program that stands in for an agent: it prints its version and options, records its
+// calls, and replays a real agent's output.
 const stand = `#!/bin/sh
 case "$*" in
 --version) echo "$VERSION"; exit ;;
@@ -33,13 +33,13 @@ cat >"$KEPT.in"
 exit "$STATUS"
 `
 
-// adapter is one that is tried with the stand-in.
+// adapter is an adapter under test.
 type adapter struct {
 	name    string
 	build   func(agents.Options) (*agents.Engine, error)
 	version string
-	options string // of its help, that it can resume
-	session string // of its records
+	options string // in its help: it can resume
+	session string // in its recordings
 }
 
 var (
@@ -55,16 +55,15 @@ var (
 		"ses_e017d05d4ffevZOU1lnSVhm73l"}
 )
 
-// played is a turn that the stand-in played.
 type played struct {
 	turn engine.Turn
 	sink *enginetest.Recorder
 	o    engine.Outcome
 	err  error
-	kept string // where it keeps what it was called with
+	kept string // where it records its calls
 }
 
-// play has the stand-in say what was recorded as name, and end with the status.
+// play lets the stand-in replay the recording and exit with the status.
 func (a adapter) play(tb testing.TB, o agents.Options, turn engine.Turn, name string, status int) played {
 	tb.Helper()
 	recorded, err := filepath.Abs(filepath.Join("testdata", a.name, name))
@@ -85,7 +84,7 @@ func (a adapter) play(tb testing.TB, o agents.Options, turn engine.Turn, name st
 	return p
 }
 
-// first is the first turn of a run with folders of its own.
+// first is the first turn of a run with its own folders.
 func first(tb testing.TB, mode fsm.Mode) engine.Turn {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -108,7 +107,7 @@ func (a adapter) later(t engine.Turn) engine.Turn {
 	return t
 }
 
-// lines are those of a file that the stand-in kept.
+// lines returns the lines of a file from the stand-in.
 func (p played) lines(tb testing.TB, suffix string) []string {
 	tb.Helper()
 	body, err := os.ReadFile(p.kept + suffix)
@@ -116,13 +115,13 @@ func (p played) lines(tb testing.TB, suffix string) []string {
 	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
 }
 
-// B1, B4, B11, E2: what agents were seen to write is what the adapters take it for. Each was
-// recorded from the version that the adapter was tried with, and shortened.
+// B1, B4, B11, E2: the adapters read recorded output of agents. Each recording is of the tested
+// version, shortened.
 func TestRulesReadRecordedOutput(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
 		record   string
-		status   int // that it ended with
+		status   int // its exit status
 		resumed  bool
 		messages []string
 		final    string
@@ -240,7 +239,7 @@ func TestRulesReadRecordedOutput(t *testing.T) {
 	}
 }
 
-// session is the session that the handle names.
+// session returns the session in the handle.
 func session(tb testing.TB, h *engine.SessionHandle) string {
 	tb.Helper()
 	require.NotNil(tb, h)
@@ -249,7 +248,7 @@ func session(tb testing.TB, h *engine.SessionHandle) string {
 	return s
 }
 
-// KeepsSession: an agent that begins anew instead of going on is not believed.
+// KeepsSession: a new session instead of the resumed one fails the turn.
 func TestNewSessionInsteadOfTheResumedOneFails(t *testing.T) {
 	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
 		turn := a.later(first(t, fsm.ModeInteractive))

@@ -36,10 +36,10 @@ func proven(t *testing.T, name string, build func(agents.Options) (*agents.Engin
 	}})
 }
 
-// D5, E4, I11: Codex is an engine.
+// D5, E4, I11: Codex passes the suite.
 func TestCodexPassesTheSuite(t *testing.T) {
 	proven(t, "codex", agents.Codex, agents.Options{})
 }
 
-// asNobody lets Claude Code have all permissions in auto mode where the tests are root's.
+// asNobody lets Claude Code use full-auto mode in tests run by root.
 var asNobody = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}

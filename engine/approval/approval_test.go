@@ -17,7 +17,7 @@ func TestJSONHidesNothing(t *testing.T) {
 	require.Contains(t, approval.JSON(func() {}), "cannot be shown")
 }
 
-// K4: of what is too long the beginning and the end are shown, and how much is not.
+// K4: a long text is shown with its beginning, its end and the size of the omitted part.
 func FuzzCut(f *testing.F) {
 	f.Add("ls "+strings.Repeat("é", 500)+" rm -rf /", 200)
 	f.Add("short", 100)

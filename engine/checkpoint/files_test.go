@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/engine/checkpoint"
 )
 
-// files lists the names below the folder.
 func files(tb testing.TB, dir string) []string {
 	tb.Helper()
 	var all []string
@@ -41,7 +40,7 @@ func TestSetWritesAFileAtomically(t *testing.T) {
 	require.Equal(t, "one", string(body))
 	require.Equal(t, []string{"r1/1"}, files(t, dir), "what it was written as is gone")
 
-	// A crash in the middle of a write leaves a part under another name, which no key leads to.
+	// A crash during a write leaves a part under another name, which no key refers to.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "r1", ".new-123"), []byte("ha"), 0o600))
 	for _, key := range []string{"r1/.new-123", "r1/new-123"} {
 		_, found, err = f.Get(t.Context(), key)

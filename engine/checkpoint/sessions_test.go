@@ -26,7 +26,7 @@ func attempt(n int, epoch uint64, h *engine.SessionHandle) engine.Turn {
 	return engine.Turn{RunID: "r1", Attempt: n, Epoch: epoch, Session: h}
 }
 
-// save stores a version that must be stored.
+// save stores a version and must succeed.
 func save(tb testing.TB, s checkpoint.Sessions, t engine.Turn, body string) *engine.SessionHandle {
 	tb.Helper()
 	h, err := s.Save(tb.Context(), t, []byte(body), "interrupt-1")
@@ -34,7 +34,7 @@ func save(tb testing.TB, s checkpoint.Sessions, t engine.Turn, body string) *eng
 	return &h
 }
 
-// load reads what the handle names.
+// load reads the handle's version.
 func load(tb testing.TB, s checkpoint.Sessions, h *engine.SessionHandle) string {
 	tb.Helper()
 	body, err := s.Load(tb.Context(), attempt(9, 9, h))
@@ -42,13 +42,12 @@ func load(tb testing.TB, s checkpoint.Sessions, h *engine.SessionHandle) string 
 	return string(body)
 }
 
-// check is what an engine with the sessions says of the handle.
 func check(tb testing.TB, s checkpoint.Sessions, runID string, h engine.SessionHandle) error {
 	tb.Helper()
 	return s.Resumable("", nil).Check(tb.Context(), runID, h)
 }
 
-// code is what the error fails a turn with.
+// code is the failure code of the error.
 func code(tb testing.TB, err error) fsm.Code {
 	tb.Helper()
 	var f *engine.Failure
@@ -68,8 +67,8 @@ func TestLoadWithoutAVersionIsEmpty(t *testing.T) {
 	}
 }
 
-// E4, I2: a turn that is executed again, or by two at one time, starts from what its predecessor
-// started from, and nothing that one attempt writes is seen by another.
+// E4, I2: a repeated or concurrent turn starts from its predecessor's version, and no attempt sees
+// another's writes.
 func TestEachAttemptSavesItsOwnVersion(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	one := save(t, s, attempt(1, 1, nil), "one")
@@ -86,8 +85,8 @@ func TestEachAttemptSavesItsOwnVersion(t *testing.T) {
 	require.Equal(t, "one", load(t, s, one))
 }
 
-// I2: a session keeps the version before the one that it goes on from, and no more; an attempt that
-// has lost its run removes nothing that the run still needs.
+// I2: a session keeps its current version and the previous one only; an attempt that has lost its
+// run removes nothing that the run needs.
 func TestOldVersionsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: dir}}
@@ -101,7 +100,7 @@ func TestOldVersionsAreRemoved(t *testing.T) {
 		passed = append(passed, h)
 	}
 	require.Len(t, files(t, dir), 3)
-	for _, late := range passed[:9] { // attempts that begin late, each with the handle that it was given
+	for _, late := range passed[:9] { // late attempts, each with the handle of its start
 		if _, err := s.Load(t.Context(), attempt(2, 2, late)); err == nil {
 			save(t, s, attempt(2, 2, late), "late")
 		}
@@ -109,7 +108,7 @@ func TestOldVersionsAreRemoved(t *testing.T) {
 	require.Equal(t, "x", load(t, s, h))
 }
 
-// E2: what cannot be resumed is refused, and what is not known now is not.
+// E2: a handle that cannot be resumed is refused; an unknown state is not a refusal.
 func TestCheckSaysWhyItRefusesAHandle(t *testing.T) {
 	dir := t.TempDir()
 	s := checkpoint.Sessions{Engine: "e", Version: "1", Revision: "blue", Store: checkpoint.Files{Dir: dir}}
@@ -153,8 +152,8 @@ func TestCheckSaysWhyItRefusesAHandle(t *testing.T) {
 	require.NotErrorIs(t, err, engine.ErrHandleRefused, "a store that is away has not said that it is gone")
 }
 
-// failing is a store whose calls fail so many times, -1 for ever. What it is told to write it may
-// have written all the same.
+// failing is a store whose calls fail so many times, -1 for always. A failed write may still have
+// been stored.
 type failing struct {
 	checkpoint.Files
 
@@ -191,9 +190,8 @@ func (f *failing) Set(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// J2, J10: an error of the store that passes fails no turn, whose answer would be spent; one that
-// stays fails it in a bounded time, one that cannot pass at once. A turn that is ended waits no
-// longer.
+// J2, J10: a transient store error is retried, so that the turn's answer is not lost; a lasting one
+// fails the turn in a bounded time, a permanent one at once. An ended turn stops waiting.
 func TestPassingErrorIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &failing{Files: checkpoint.Files{Dir: t.TempDir()}}
@@ -290,9 +288,8 @@ func TestSaveRefusesATooLargeBody(t *testing.T) {
 	require.True(t, json.Valid(h.Data))
 }
 
-// J6: a branch is a copy of one version of a session, in the folder or the store of the run that it
-// is made for. It does not change when the session goes on. A version that was deleted cannot be
-// branched.
+// J6: a branch copies one version of a session into the new run's folder or the store, and does not
+// follow the session. A deleted version cannot be branched.
 func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 	for name, kept := range map[string]checkpoint.Store{"in folders": nil,
 		"in a store": checkpoint.Files{Dir: t.TempDir()}} {
@@ -313,7 +310,7 @@ func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 			to.Session = &branch
 
 			h := one
-			for n := 2; n <= 5; n++ { // the session goes on, and its first version is deleted
+			for n := 2; n <= 5; n++ { // the session continues, and its first version is deleted
 				_, err := s.Load(t.Context(), turn(n, h))
 				require.NoError(t, err)
 				h = save(t, s, turn(n, h), "later")
@@ -328,7 +325,7 @@ func TestJ6ABranchIsAVersionOfItsOwn(t *testing.T) {
 	}
 }
 
-// J6: a branch of a session that has no version yet begins anew.
+// J6: a branch of a session without a version starts empty.
 func TestJ6ABranchOfNothingBeginsAnew(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	fresh, err := s.Fresh(attempt(1, 1, nil))

@@ -50,7 +50,7 @@ func newCashier(t *testing.T, r *register, change func(*interaction.Question), s
 	return e
 }
 
-// decisions are what people decide about calls, by the arguments.
+// decisions are people's decisions, by the calls' arguments.
 var decisions = map[string]interaction.Reply{
 	`{"eur": 1}`:                       {Decision: interaction.Approve},
 	`{"eur": 12345678901234567890.10}`: {Decision: interaction.Edit, Value: json.RawMessage(`{ "eur": 2 }`)},
@@ -59,9 +59,9 @@ var decisions = map[string]interaction.Reply{
 	`{"eur":5}`:                        {Decision: interaction.Edit, Value: json.RawMessage(`{"eur":50}`)},
 }
 
-// K1 K4: a model calls a tool five times in one answer, and the turn asks about all of them. Just
-// the approved and the edited arguments are executed, byte for byte, each by its own call, in
-// whatever order the answers come, and the model hears why the others are not.
+// K1 K4: a model calls a tool five times in one answer, and the turn asks about all. Only approved
+// and edited arguments are executed, byte for byte, each by its own call, in any order of the
+// answers, and the model receives the other calls' reasons.
 func TestK4ApprovedToolRunsWithWhatWasApproved(t *testing.T) {
 	for _, reversed := range []bool{false, true} {
 		var r register
@@ -115,8 +115,8 @@ func TestK4EqualCallsAreDecidedSeparately(t *testing.T) {
 	}
 }
 
-// K1 K4: a call that nobody has decided about is not executed and asked about again; an answer that
-// is about no call that waits, or about another one than it says, executes nothing.
+// K1 K4: an undecided call is not executed but asked about again; an answer to no waiting call, or
+// to another call than it names, executes nothing.
 func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(answers []interaction.Answer) []interaction.Answer
@@ -164,7 +164,7 @@ func TestK4AnswerOfAnotherCallIsRefused(t *testing.T) {
 	}
 }
 
-// K4: an approval of other arguments than those of the call that waits executes nothing.
+// K4: an approval of other arguments than the waiting call's executes nothing.
 func TestAnotherApprovalRunsNothing(t *testing.T) {
 	var r register
 	s := enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":1}`))
@@ -174,7 +174,7 @@ func TestAnotherApprovalRunsNothing(t *testing.T) {
 	require.ErrorContains(t, err, "not what the person was asked about")
 	require.Empty(t, r.rung)
 
-	// Nobody has decided: the model is told so.
+	// Without a decision the model is informed.
 	s = enginetest.NewTalk(t, newCashier(t, &r, nil, `{"eur":1}`))
 	q = s.Do("Pay.").Questions[0]
 	turn := s.Next("")
@@ -187,8 +187,8 @@ func TestAnotherApprovalRunsNothing(t *testing.T) {
 	require.Empty(t, r.rung)
 }
 
-// K3 K4: a host adds a risk and a schema, and cannot change what is approved; arguments with
-// a member given twice are not asked about.
+// K3 K4: a host adds a risk and a schema, and cannot change the approved arguments; arguments with
+// a duplicate member are not asked about.
 func TestQuestionOfAnApprovedTool(t *testing.T) {
 	var r register
 	change := func(q *interaction.Question) {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// A graph of Eino is an engine: its interrupt parks the run, and the answer is what its node gets
-// when it is resumed.
+// An Eino graph is an engine: its interrupt parks the run, and the resumed node receives the
+// answer.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	graph := compose.NewChain[string, string]()

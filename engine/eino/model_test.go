@@ -17,10 +17,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// till is a shop: its tool pays, after a person agreed, and counts how often it did.
+// till is a shop: its tool pays after a person agreed, and counts payments.
 type till struct{ paid atomic.Int64 }
 
-// refund is what the tool asks.
 func refund(sum string) interaction.Question {
 	return interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "Pay " + sum + "?",
@@ -29,12 +28,11 @@ func refund(sum string) interaction.Question {
 	}
 }
 
-// Info describes the tool.
 func (*till) Info(context.Context) (*schema.ToolInfo, error) {
 	return &schema.ToolInfo{Name: "pay", Desc: "pays a sum"}, nil
 }
 
-// InvokableRun pays what the arguments name, once a person has said yes.
+// InvokableRun pays the sum in the arguments after a person's yes.
 func (s *till) InvokableRun(ctx context.Context, args string, _ ...tool.Option) (string, error) {
 	if asked, _, _ := tool.GetInterruptState[string](ctx); !asked {
 		return "", tool.StatefulInterrupt(ctx, refund(args), args)
@@ -50,11 +48,9 @@ func (s *till) InvokableRun(ctx context.Context, args string, _ ...tool.Option) 
 	return "paid " + args, nil
 }
 
-// clerk is a chat model that wants the tool for each sum in the conversation's last request, and
-// then says what became of it.
+// clerk is a chat model that calls the tool for each sum in the last request, and then reports.
 type clerk struct{ sums []string }
 
-// Generate answers.
 func (c clerk) Generate(_ context.Context, said []*schema.Message, _ ...model.Option) (*schema.Message, error) {
 	var results []string
 	for _, m := range said {
@@ -95,7 +91,6 @@ func (c clerk) Stream(ctx context.Context, said []*schema.Message,
 	return schema.StreamReaderFromArray([]*schema.Message{m}), nil
 }
 
-// newClerk makes chat model agents that pay with the till.
 func newClerk(s *till, sums ...string) func(context.Context) (adk.Agent, error) {
 	return func(ctx context.Context) (adk.Agent, error) {
 		return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
@@ -115,7 +110,6 @@ func paying(tb testing.TB, s *till) *compose.Graph[string, string] {
 	return g
 }
 
-// pay is InvokableRun as a node.
 func (s *till) pay(ctx context.Context, sum string) (string, error) {
 	if _, kept, before := compose.GetInterruptState[string](ctx); kept {
 		sum = before

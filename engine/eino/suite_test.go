@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// scriptedGraph is a graph of one node that does what it is told and interrupts to ask; what it was
-// told is its state.
+// scriptedGraph is a graph of one node that performs its input's steps and interrupts to ask; its
+// state has the inputs.
 func scriptedGraph() *compose.Graph[string, eino.Result] {
 	g := compose.NewGraph[string, eino.Result]()
 	node := compose.InvokableLambda(func(ctx context.Context, in string) (eino.Result, error) {
@@ -48,7 +48,7 @@ func scriptedGraph() *compose.Graph[string, eino.Result] {
 	return g
 }
 
-// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of a graph keeps the promises of an engine.
+// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of a graph passes the suite.
 func TestGraphPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
@@ -116,7 +116,7 @@ func (scriptedAgent) play(ctx context.Context, inputs []string) *adk.AsyncIterat
 
 func newScripted(context.Context) (adk.Agent, error) { return scriptedAgent{}, nil }
 
-// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent keeps the promises of an engine.
+// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent passes the suite.
 func TestAgentPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()

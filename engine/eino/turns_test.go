@@ -44,7 +44,7 @@ func TestToolOfAnAgentAsksAndGetsTheAnswer(t *testing.T) {
 	require.EqualValues(t, 1, shop.paid.Load())
 }
 
-// K1: several interrupts at one time are asked together, and each answer is for one of them.
+// K1: concurrent interrupts are asked together, and each answer is for one of them.
 func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR", "3 EUR"), eino.Config{})
@@ -60,7 +60,7 @@ func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	require.EqualValues(t, 2, shop.paid.Load())
 }
 
-// An agent that ends its turn with a text is asked again with all that was said.
+// An agent that ends its turn with a text is later asked with the whole conversation.
 func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{Ends: eino.EndsTurn})
@@ -74,15 +74,15 @@ func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	require.Equal(t, "9 messages so far. What shall I pay?", s.Do("hello once more").FinalText)
 }
 
-// E4, I2: a turn is executed twice at one time, by an attempt that has lost its run and by the one
-// that has it. Each goes on from the same checkpoint and leaves one of its own.
+// E4, I2: two concurrent attempts of a turn, one of which has lost its run, start from the same
+// checkpoint, and each leaves its own.
 func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})
 	require.NoError(t, err)
 	s := enginetest.NewTalk(t, e)
 	s.Do("Pay them.")
-	before := s.Next("yes") // and to the other question nobody has an answer
+	before := s.Next("yes") // the other question has no answer
 
 	outcomes := make([]engine.Outcome, 4)
 	var all sync.WaitGroup
@@ -100,7 +100,7 @@ func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	require.Equal(t, "paid 1 EUR, not paid", interaction.Read(s.Do("no").FinalText, nil).Text)
 }
 
-// E2: a checkpoint that is gone, spoiled, or of another revision of the graph.
+// E2: a checkpoint that is gone, damaged, or of another revision of the graph.
 func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 	var shop till
 	parked := func(t *testing.T) *enginetest.Talk {
@@ -164,7 +164,7 @@ func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 	require.Zero(t, shop.paid.Load())
 }
 
-// A6: an automatic run asks nobody.
+// A6: an automatic run asks no one.
 func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
@@ -176,7 +176,7 @@ func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	require.Contains(t, f.Detail, "asks nobody")
 }
 
-// gated is a graph that is compiled to stop before it pays; its state is what was decided.
+// gated is a graph that is compiled to stop before it pays; its state is the decision.
 func gated(t *testing.T, shop *till, cfg eino.Config) *enginetest.Talk {
 	t.Helper()
 	g := compose.NewGraph[string, string](compose.WithGenLocalState(func(context.Context) *decision {
@@ -207,7 +207,7 @@ type decision struct{ Agreed bool }
 
 func init() { schema.RegisterName[*decision]("interlude_test_decision") }
 
-// N2: a form whose schema cannot be used is refused before anything is stored or asked.
+// N2: a form with an unusable schema is refused before anything is stored or asked.
 func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 	var shop till
 	f := gated(t, &shop, eino.Config{
@@ -221,7 +221,7 @@ func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 	require.ErrorIs(t, f, interaction.ErrSchema)
 }
 
-// Eino goes on behind a gate whatever was answered; here nobody can be asked in vain.
+// Eino passes a gate whatever the answer; here the answer always matters.
 func TestGateNeedsConfigReply(t *testing.T) {
 	var shop till
 	f := gated(t, &shop, eino.Config{}).Fails("5 EUR")
@@ -274,7 +274,7 @@ func TestGraphWithoutCheckpointStoreFails(t *testing.T) {
 	require.Contains(t, enginetest.NewTalk(t, e).Fails("5 EUR").Detail, "eino.Checkpoints()")
 }
 
-// A panic in a node or an agent is the turn's failure.
+// A panic in a node or an agent fails the turn.
 func TestPanicFailsTheTurn(t *testing.T) {
 	g := compose.NewGraph[string, string]()
 	broken := compose.InvokableLambda(func(context.Context, string) (string, error) { panic("out of paper") })
@@ -290,7 +290,7 @@ func TestPanicFailsTheTurn(t *testing.T) {
 	require.ErrorContains(t, enginetest.NewTalk(t, e).Fails("x"), "no key")
 }
 
-// J2: what a model's provider says of itself tells whether the failure passes.
+// J2: the model provider's error text decides whether the failure is transient.
 func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	for text, passing := range map[string]bool{
 		"error, status code: 529, message: overloaded": true, "error, status code: 401, message: bad key": false,
@@ -317,8 +317,8 @@ func TestSayAndTurnNeedTheContextOfATurn(t *testing.T) {
 	require.False(t, ok)
 }
 
-// J13: a turn that fails after its model was asked hands over the tokens, whether a node fails or
-// panics, the turn is ended, or nobody can be asked.
+// J13: a turn that fails after its model was asked reports the tokens, whether a node fails or
+// panics, the turn is ended, or no one can be asked.
 func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	for name, last := range map[string]func(ctx context.Context, stop func()) error{
 		"an error": func(context.Context, func()) error { return errors.New("out of paper") },
@@ -376,9 +376,8 @@ func (a speaker) Run(_ context.Context, in *adk.AgentInput,
 	return events
 }
 
-// B4, B10: an agent that came to its end ends the run; nobody is asked what it did not ask. A
-// question in its last message is asked, in the form that the prompt describes and with the nonce
-// of the attempt.
+// B4, B10: a finished agent ends the run without a question. A question in its last message, in the
+// prompt's form and with the attempt's nonce, is asked.
 func TestAgentThatIsDoneEndsTheRun(t *testing.T) {
 	const plain = "```ask_user\nkind: open_text\nprompt: Which?\n```\n"
 	const signed = "```ask_user n7\nkind: open_text\nprompt: Which?\n```\n"

@@ -33,8 +33,8 @@ func (s *shelf) Set(_ context.Context, id string, body []byte) error {
 	return nil
 }
 
-// What the engine is for: Eino by itself resumes a checkpoint as often as it is asked to. Two
-// people who answer at one time are two payments.
+// The reason for the engine: Eino itself resumes a checkpoint repeatedly. Two people who answer
+// concurrently cause two payments.
 func TestEinoAloneResumesACheckpointTwice(t *testing.T) {
 	var shop till
 	g, err := paying(t, &shop).Compile(t.Context(), compose.WithCheckPointStore(&shelf{}))
@@ -54,7 +54,7 @@ func TestEinoAloneResumesACheckpointTwice(t *testing.T) {
 	require.EqualValues(t, 2, shop.paid.Load())
 }
 
-// stores are those that a run is parked in; opening one again finds what was stored.
+// stores reopen what was stored.
 var stores = []struct {
 	name string
 	open func(t *testing.T) func() store.Store
@@ -75,7 +75,7 @@ var stores = []struct {
 	}},
 }
 
-// engines are ways to pay; each makes one anew, as a host that starts does.
+// engines are ways to pay; each starting host makes its own.
 var engines = []struct {
 	name string
 	make func(t *testing.T, shop *till) engine.Engine
@@ -96,8 +96,8 @@ var engines = []struct {
 	}},
 }
 
-// C5 C8 I1 I9 J6 N11: whoever answers at the same time, and whatever happens to the host, the tool
-// runs once for each accepted answer.
+// C5 C8 I1 I9 J6 N11: with concurrent answers and any failure of the host, the tool runs once per
+// accepted answer.
 func TestEachAcceptedAnswerIsPaidOnce(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {

@@ -21,8 +21,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// unreadable stores a session like the one that is parked, but for Eino's checkpoint in it, and
-// returns its handle.
+// unreadable stores a session like the parked one, but with a broken Eino checkpoint, and returns
+// its handle.
 func unreadable(t *testing.T, s *enginetest.Talk) *engine.SessionHandle {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(s.Turn.HomeDir, "checkpoints", "r1", "*"))
@@ -108,8 +108,7 @@ func TestDefaultInputAndOutputFollowTheGraphsTypes(t *testing.T) {
 	require.ErrorContains(t, err, "GraphConfig.Output")
 }
 
-// K4: what a person is asked is visible, and what a question cannot show is counted and in an
-// artifact.
+// K4: a question shows hidden characters; its hidden parts are counted and in an artifact.
 func TestAskShowsInvisibleCharacters(t *testing.T) {
 	asked := func(artifacts, text string) (engine.Outcome, error) {
 		g := compose.NewGraph[string, string]()

@@ -11,16 +11,16 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Agent returns the scripted agent as an engine in this process, with a memory of its own. Its text
-// is read, as a model's is.
+// Agent returns the scripted agent as an in-process engine that keeps its inputs in memory. Its
+// text is read like a model's.
 func Agent() engine.Engine { return engine.Model(scripted(false)) }
 
-// Plain is Agent as plain code: a turn that asks nothing completes its run.
+// Plain returns Agent as plain code: a turn without a question completes its run.
 func Plain() engine.Engine { return scripted(true) }
 
 func scripted(plain bool) engine.Func {
 	var mu sync.Mutex
-	sessions := make(map[string][]string) // guarded by mu; what each session was told
+	sessions := make(map[string][]string) // guarded by mu; the inputs of each session
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		id := rand.Text()
 		if t.Session != nil {
@@ -48,7 +48,6 @@ func scripted(plain bool) engine.Func {
 	}
 }
 
-// inProcess is the stage of an agent that is a function.
 type inProcess struct {
 	sink  engine.Sink
 	plain bool

@@ -1,18 +1,16 @@
-// Package enginetest proves an engine: one suite, driven with a scripted agent, that says of each
-// case which promise of engine.Engine it checks.
+// Package enginetest proves an engine: one suite, driven with a scripted agent; each case names the
+// promise of engine.Engine that it checks.
 //
-// A host of the suite writes a Harness: a constructor of its engine, set up to run the suite's
-// agent. The agent does what its input tells it (see script.Step): it says, asks, hangs, crashes,
-// floods, forgets. It exists several times: Agent is a function, in the same process, and Plain one
-// whose texts are not read; PerformSteps makes one of a function that goes on from its journal;
-// Main is a program that prints JSON lines, for engines that start processes or speak to them; and
-// any real agent will do whose model is the suite's, Harness.Model. Which cases apply follows from
-// the engine's profile, from the optional interfaces that it has, and from which kind of agent it
-// is; no case can be switched off.
+// A test writes a Harness, which constructs its engine with the suite's agent. The agent executes
+// the steps in its input (see script.Step): say, ask, hang, crash, flood. It has several forms: the
+// functions Agent and Plain (whose texts are not read), PerformSteps for a function that replays a
+// journal, the program Main, which prints JSON lines, and any real agent whose model is
+// Harness.Model. The engine's profile, its optional interfaces and the kind of agent select the
+// cases; none can be switched off.
 //
-// Recorder is a Sink for tests, of engines and of whatever else needs one.
+// Recorder is a Sink for tests.
 //
-// Neighbours: engine is the interface; engine/exec is proven with this suite, with its own test
-// binary as the agent, and engine/flow with a function that asks; modeltest is the model that real
-// agents ask; script is the language of both.
+// Neighbours: engine has the interface; engine/exec is proven with its own test binary as the
+// agent, engine/flow with a function that asks; modeltest is the model for real agents; script is
+// the language of both.
 package enginetest

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// endings: how a turn ends that does not end by itself.
+// endings: turns that are ended from outside.
 var endings = []scene{
 	{name: "I6: a canceled turn ends, and is no success", real: true, play: func(w *world) {
 		g := w.newRun("r1").startUntil("begun", "touch begun", "hang")

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// FakeAgent is an engine without a process, whose turns are a function. A test that needs more
-// embeds it, writes its own RunTurn, and calls Enter at the beginning of each turn. With the profile
+// FakeAgent is an engine without a process; Turn is its turn. A test that needs more embeds it,
+// writes its own RunTurn, and calls Enter at the beginning of each turn. With the profile
 // sticky_process it remembers which runs have a resident process. The zero value has no profile.
 type FakeAgent struct {
 	Kind   fsm.Profile
@@ -26,7 +26,6 @@ type FakeAgent struct {
 
 var _ engine.Resident = (*FakeAgent)(nil)
 
-// errKilled is why a resident process is lost.
 var errKilled = errors.New("killed")
 
 // Profile implements engine.Engine.
@@ -42,8 +41,8 @@ func (a *FakeAgent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (
 	return a.Turn(ctx, t, s)
 }
 
-// Enter starts the run's resident process for its first turn, and fails for a later turn when the
-// process is gone. A resumable agent has no process.
+// Enter starts the run's resident process on its first turn, and fails on later turns if the
+// process is lost. A resumable agent has no process.
 func (a *FakeAgent) Enter(t engine.Turn) error {
 	if a.Kind != fsm.ProfileStickyProcess {
 		return nil
@@ -67,7 +66,7 @@ func (a *FakeAgent) Lives(runID string) bool {
 	return a.resident[runID]
 }
 
-// living returns the runs that have a resident process, in order.
+// living returns the runs with a resident process, sorted.
 func (a *FakeAgent) living() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,15 +79,15 @@ func (a *FakeAgent) End(_ context.Context, runID string) error {
 	return nil
 }
 
-// Vanish ends all resident processes as the death of their host does: nobody reports it.
+// Vanish ends all resident processes without a report, as the death of their host does.
 func (a *FakeAgent) Vanish() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	clear(a.resident)
 }
 
-// Kill has the run's resident process end by itself, and reports the loss before it returns. It
-// returns whether the run had one.
+// Kill ends the run's resident process and reports the loss before it returns. It returns false if
+// the run had none.
 func (a *FakeAgent) Kill(runID string) bool {
 	report, lived := a.remove(runID)
 	if lived && report != nil {
@@ -97,7 +96,7 @@ func (a *FakeAgent) Kill(runID string) bool {
 	return lived
 }
 
-// KillAny kills one of the resident processes, and does not wait until the loss is reported.
+// KillAny kills one resident process without waiting until the loss is reported.
 func (a *FakeAgent) KillAny() {
 	for _, runID := range a.living() {
 		if report, lived := a.remove(runID); lived {
@@ -109,7 +108,7 @@ func (a *FakeAgent) KillAny() {
 	}
 }
 
-// remove takes the run's process away, and returns the function that reports its loss.
+// remove removes the run's process and returns the function that reports its loss.
 func (a *FakeAgent) remove(runID string) (report func(string, error), lived bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +117,7 @@ func (a *FakeAgent) remove(runID string) (report func(string, error), lived bool
 	return a.onLoss, lived
 }
 
-// OnLoss implements engine.Resident. One function is kept, that of the last call.
+// OnLoss implements engine.Resident. Only the last fn is kept.
 func (a *FakeAgent) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// plain: an agent that is plain code in the engine's process.
+// plain: plain code in the engine's process.
 var plain = []scene{
 	{name: "B1, J10: a function that panics has failed, and the engine goes on", applies: isPlain,
 		play: func(w *world) {
@@ -29,7 +29,7 @@ var plain = []scene{
 		}},
 }
 
-// journals: an agent that goes on from its run's journal.
+// journals: an agent that replays its run's journal.
 var journals = []scene{
 	{name: "M1: what was kept is not done again in later turns", applies: hasJournal, play: func(w *world) {
 		r := w.newRun("r1")
@@ -111,7 +111,6 @@ var journals = []scene{
 		}},
 }
 
-// hasEntries reports whether the engine goes on from the journal, and has stored something there.
 func (r *run) hasEntries() bool { return r.Journal && len(r.storedEntries()) > 0 }
 
 func (r *run) storedEntries() []engine.JournalEntry {
@@ -121,7 +120,7 @@ func (r *run) storedEntries() []engine.JournalEntry {
 	return entries
 }
 
-// lose ends a turn as the loss of its host does: it stores nothing any more.
+// lose ends a turn as the loss of its host does: later writes are refused.
 func (r *run) lose(g *going) {
 	r.Helper()
 	r.Refuse(engine.ErrStale)
@@ -130,7 +129,7 @@ func (r *run) lose(g *going) {
 	r.Refuse(nil)
 }
 
-// files lists the files that the agent has created.
+// files lists the files that the agent created.
 func (r *run) files() (names []string) {
 	r.Helper()
 	files, err := os.ReadDir(r.turn.ArtifactDir)

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// leave does nothing: there are no process groups here.
+// leave does nothing: this system has no process groups.
 func leave(*exec.Cmd) {}
 
-// pipe makes a folder: this system has no pipes among its files.
+// pipe makes a folder: this system has no named pipes in its file system.
 func pipe(path string) error { return os.Mkdir(path, 0o700) }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tiny is an agent that asks the model in the protocol.
+// tiny is an agent that asks the model in the given protocol.
 func tiny(tb testing.TB, model *modeltest.Server, api modeltest.API, dir string) exec.Config {
 	tb.Helper()
 	self, err := os.Executable()
@@ -39,7 +39,7 @@ func tiny(tb testing.TB, model *modeltest.Server, api modeltest.API, dir string)
 			{Match: map[string]string{"type": "failure"}, Do: exec.Failure, Path: "text"},
 			{Match: map[string]string{"type": "turn_end"}, Do: exec.TurnEnd},
 		},
-		Set:   map[string]string{"GORACE": "atexit_sleep_ms=0"}, // the race detector's wait at each exit
+		Set:   map[string]string{"GORACE": "atexit_sleep_ms=0"}, // disables the race detector's sleep at exit
 		Grace: 200 * time.Millisecond,
 	}
 }
@@ -60,14 +60,14 @@ func proven(t *testing.T, api modeltest.API, change func(cfg *exec.Config, url s
 	}})
 }
 
-// D5, E4: an engine whose agent asks a model keeps the promises, in whichever protocol it asks.
+// D5, E4: an engine whose agent asks a model passes the suite in each protocol.
 func TestAgentOfAModelPassesTheSuite(t *testing.T) {
 	for _, api := range []modeltest.API{modeltest.Responses, modeltest.Chat, modeltest.Messages, modeltest.Gemini} {
 		t.Run(string(api), func(t *testing.T) { proven(t, api, func(*exec.Config, string) {}) })
 	}
 }
 
-// D3, D6: a resident one does too.
+// D3, D6: a resident agent, too.
 func TestResidentAgentOfAModelPassesTheSuite(t *testing.T) {
 	proven(t, modeltest.Messages, func(cfg *exec.Config, url string) {
 		cfg.Resident, cfg.ResumeArgs = true, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// models: what is tried with real agents only, whose model is the suite's.
+// models: cases for real agents only, whose model is the suite's.
 var models = []scene{
 	{name: "an input that looks like flags, code or placeholders reaches the model as it is", real: true,
 		applies: isModel, play: func(w *world) {
@@ -39,8 +39,8 @@ var models = []scene{
 			require.Contains(w, strings.Join(heard[len(heard)-1].Results, "\n"), interaction.DoneMarker,
 				"the tool has run")
 		}},
-	// Some real agents write down a turn only when it has gone on for a while: what went before is
-	// what they must know.
+	// Some real agents save a turn only after some progress, so only the text before it must be
+	// known.
 	{name: "E4: a run goes on after its process was killed in the middle of a later turn", real: true,
 		applies: both(isModel, both(onLinux, isResumable)), play: func(w *world) {
 			r := w.newRun("r1")

@@ -13,22 +13,22 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
-// stage is where the agent acts: in a process of its own, or in the engine's.
+// stage is where the agent acts: a separate process or the engine's.
 type stage interface {
 	say(ctx context.Context, text string) error
 	delta(text string)
 	final(text string)
 	output(body json.RawMessage)
 	ask(question string)
-	// fail has the turn fail; an error also ends it.
+	// fail fails the turn; an error also ends it.
 	fail(text string) error
-	// do has an effect outside of the agent: a file that is made, or waited for.
+	// do performs an effect outside of the agent: it creates a file, or waits for one.
 	do(ctx context.Context, name string, effect func(ctx context.Context) error) error
-	// act does a step that only this kind of stage knows; ok is false when it knows none.
+	// act performs a step that only this kind of stage has; ok is false for other steps.
 	act(s Step) (ok bool, err error)
 }
 
-// play does the steps of the last input of a session.
+// play performs the steps of a session's last input.
 func play(ctx context.Context, inputs []string, artifacts string, on stage) error {
 	for _, s := range Steps(inputs[len(inputs)-1]) {
 		if s.Word == "in" {
@@ -56,7 +56,7 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 		on.ask(s.Rest)
 	case "output":
 		on.output(json.RawMessage(s.Rest))
-	case "note": // for recall
+	case "note": // recall returns it
 	case "recall":
 		on.final(script.Recall(inputs))
 	case "fail":
@@ -84,12 +84,11 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 	return nil
 }
 
-// awaiting waits for a file.
 func awaiting(dir, name string) func(context.Context) error {
 	return func(ctx context.Context) error { return script.AwaitFile(ctx, filepath.Join(dir, name)) }
 }
 
-// touch makes a file with the content, at once.
+// touch makes the file atomically.
 func touch(dir, name, content string) error {
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
@@ -98,24 +97,24 @@ func touch(dir, name, content string) error {
 	return os.Rename(path+".new", path)
 }
 
-// Performance is what a script left.
+// Performance is the result of a script.
 type Performance struct {
-	Text     string // the final text
+	Text     string
 	Output   json.RawMessage
-	Question string // empty when it asked none
+	Question string // empty if it asked none
 }
 
-// Perform does the steps of the last of a session's inputs, for an agent that hands over what comes
-// of it in a way of its own; Agent and Main are complete agents. say sends an intermediate message.
-// The error is that of a step, or that the script failed.
+// Perform performs the steps of a session's last input, for an agent that reports the result in its
+// own way; Agent and Main are complete agents. say sends an intermediate message. An error comes
+// from a step, or says that the script failed.
 func Perform(ctx context.Context, inputs []string, artifacts string, say func(context.Context, string) error) (
 	Performance, error,
 ) {
 	return PerformSteps(ctx, inputs, artifacts, say, directly)
 }
 
-// PerformSteps is Perform for an agent that keeps what it has done: do is called for each effect,
-// with a name for it, and returns the error of the effect, or why it was not executed.
+// PerformSteps is Perform for an agent with a journal: do is called with a name for each effect,
+// and returns the effect's error, or why it was not executed.
 func PerformSteps(ctx context.Context, inputs []string, artifacts string, say func(context.Context, string) error,
 	do func(ctx context.Context, name string, effect func(context.Context) error) error,
 ) (Performance, error) {
@@ -124,12 +123,11 @@ func PerformSteps(ctx context.Context, inputs []string, artifacts string, say fu
 	return on.left, err
 }
 
-// directly has an effect at once.
+// directly performs an effect without a journal.
 func directly(ctx context.Context, _ string, effect func(context.Context) error) error {
 	return effect(ctx)
 }
 
-// performer is the stage of Perform.
 type performer struct {
 	send   func(context.Context, string) error
 	effect func(context.Context, string, func(context.Context) error) error
@@ -147,7 +145,7 @@ func (on *performer) do(ctx context.Context, name string, effect func(context.Co
 	return on.effect(ctx, name, effect)
 }
 
-// panics does the step that only a function can do.
+// panics performs the step that only a function has.
 func panics(s Step) (bool, error) {
 	if s.Word == "panic" {
 		panic(s.Rest)

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// processes: what only an agent that is a process can do to its engine.
+// processes: cases that need an agent in a process.
 var processes = []scene{
 	{name: "I6: cancel ends the whole process group, also processes that ignore TERM", applies: isProgram,
 		play: func(w *world) {
@@ -60,7 +60,7 @@ var processes = []scene{
 			require.NoError(w, err)
 			require.NotEmpty(w, o.Process.Code)
 			require.Contains(w, o.Process.Detail, "out of paper")
-			if last == "crash" { // E4: so that a run that is repeatable is repeated
+			if last == "crash" { // E4: repeats a repeatable run
 				require.Equal(w, engine.Interrupted, o.Process.Status)
 				continue
 			}
@@ -109,7 +109,7 @@ var processes = []scene{
 				r := w.newRun(id + "-" + kind)
 				require.NoError(w, plant(filepath.Join(r.turn.TranscriptDir, "attempt-1."+kind)))
 				g := r.start("stderr mine", "final mine")
-				g.finish() // an engine that keeps no transcript goes on
+				g.finish() // an engine without transcripts continues
 				body, err := os.ReadFile(victim)
 				require.NoError(w, err)
 				require.Equal(w, "theirs", string(body))
@@ -169,8 +169,8 @@ var processes = []scene{
 	}},
 }
 
-// LeaveTemporary is the step "temporary NAME" of a scripted program: it leaves a file in the folder for
-// temporary files, whose path is the artifact.
+// LeaveTemporary is the step "temporary NAME" of a scripted program: it creates a temporary file
+// and stores its path in the artifact NAME.
 func LeaveTemporary(artifacts, name string) error {
 	dir := os.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "scrap"), nil, 0o600); err != nil {
@@ -191,19 +191,19 @@ func warned(o engine.Outcome, code fsm.Warning) bool {
 }
 
 func quoted(s string) string {
-	body, _ := json.Marshal(s) // as a Go literal: nothing in it is written differently
+	body, _ := json.Marshal(s) // a JSON string is a Go literal, too
 	return string(body)
 }
 
-// setenv sets a variable of the host until the case is over.
+// setenv sets a variable of the host until the case ends.
 func (w *world) setenv(name, value string) {
 	if t, ok := w.TB.(interface{ Setenv(name, value string) }); ok {
 		t.Setenv(name, value)
 	}
 }
 
-// gone waits until the processes that the files name have ended: a signal has been sent when the
-// turn is over, and the kernel needs a moment.
+// gone waits until the processes named in the files have ended: after the turn's signal, the kernel
+// needs a moment.
 func (r *run) gone(files ...string) {
 	r.Helper()
 	for _, file := range files {
@@ -211,7 +211,6 @@ func (r *run) gone(files ...string) {
 	}
 }
 
-// goneAre waits until the processes have ended.
 func (r *run) goneAre(pids ...int) {
 	r.Helper()
 	for _, pid := range pids {
@@ -219,7 +218,7 @@ func (r *run) goneAre(pids ...int) {
 	}
 }
 
-// kill ends the process the hard way.
+// kill sends SIGKILL.
 func (r *run) kill(pid int) {
 	r.Helper()
 	p, err := os.FindProcess(pid)
@@ -227,7 +226,7 @@ func (r *run) kill(pid int) {
 	require.NoError(r, p.Kill())
 }
 
-// ended reports whether the process has ended; one that nobody waited for yet has.
+// ended reports whether the process has ended; a zombie has.
 func ended(pid int) bool {
 	if runtime.GOOS == "linux" {
 		_, err := procid.Of(pid)

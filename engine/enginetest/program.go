@@ -21,7 +21,6 @@ import (
 	"github.com/interlude-go/interlude/engine/internal/agentmain"
 )
 
-// agentName is the agent of this package.
 const agentName agentmain.Name = "enginetest-agent"
 
 // IsProgram reports whether this process was started as the agent. A test binary asks in TestMain,
@@ -35,9 +34,8 @@ const agentName agentmain.Name = "enginetest-agent"
 //	}
 func IsProgram() bool { return agentName.IsProgram() }
 
-// Args is how the agent's program is called: a turn with the placeholders that stand for the input
-// and the artifact folder, to go on with the session when there is one, or to stay and be told
-// {"input": …} lines.
+// Args returns the arguments of the agent's program, with placeholders for the input, the artifact
+// folder and the session, if any. A resident program reads {"input": …} lines instead.
 func Args(input, artifacts, session string, resident bool) []string {
 	flags := []string{"-input=" + input, "-artifacts=" + artifacts}
 	if session != "" {
@@ -46,18 +44,17 @@ func Args(input, artifacts, session string, resident bool) []string {
 	return agentName.Args(resident, flags...)
 }
 
-// program is the stage of an agent that is a process.
 type program struct {
 	out       *bufio.Writer
 	session   string
 	artifacts string
 	grown     [][]byte
-	late      string // the file to make after a late final text
+	late      string // created after a late final text
 }
 
-// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to
-// it: session (id), lost, message, tool, delta, final, failure (text), output (value), usage
-// (input, output) and turn_end. It keeps its sessions in its working folder.
+// Main is the agent as a program. It prints one JSON object per line, with a type and its members:
+// session (id), lost, message, tool, delta, final, failure (text), output (value), usage (input,
+// output) and turn_end. Sessions are files in its working folder.
 func Main() int {
 	flags := flag.NewFlagSet(string(agentName), flag.ContinueOnError)
 	input := flags.String("input", "", "what the agent is told")
@@ -82,15 +79,14 @@ func Main() int {
 	return agentmain.Serve(*stays, *input, p.turn)
 }
 
-// memory is the session's file.
 func (p *program) memory() string { return ".session-" + filepath.Base(p.session) }
 
-// turn remembers the input and does what it says.
+// turn stores the input and performs its steps.
 func (p *program) turn(input string) int {
 	p.print("session", "id", p.session)
 	var inputs []string
 	if body, err := os.ReadFile(p.memory()); err == nil {
-		_ = json.Unmarshal(body, &inputs) // a file of its own
+		_ = json.Unmarshal(body, &inputs) // the program's own file
 	}
 	inputs = append(inputs, input)
 	body, err := json.Marshal(inputs)
@@ -123,13 +119,13 @@ func (p *program) turn(input string) int {
 	return 0
 }
 
-// print writes a line of pairs and hands it over at once.
+// print writes and flushes a line of key-value pairs.
 func (p *program) print(kind string, pairs ...any) {
 	line := map[string]any{"type": kind}
 	for i := 0; i < len(pairs); i += 2 {
 		line[fmt.Sprint(pairs[i])] = pairs[i+1]
 	}
-	_ = json.NewEncoder(p.out).Encode(line) // whoever reads is gone: the engine ends this process
+	_ = json.NewEncoder(p.out).Encode(line) // the reader has left: the engine ends this process
 	_ = p.out.Flush()
 }
 
@@ -149,12 +145,11 @@ func (p *program) fail(text string) error {
 	return nil
 }
 
-// exit ends the process with a status.
 type exit int
 
 func (e exit) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-// act does what only a process can.
+// act performs a step that only a process has.
 func (p *program) act(s Step) (bool, error) {
 	switch s.Word {
 	case "ignoreterm":
@@ -217,7 +212,7 @@ func (p *program) act(s Step) (bool, error) {
 	return true, nil
 }
 
-// spawn starts this program again, to linger.
+// spawn starts this program again as a lingering process.
 func (p *program) spawn(name string, leaves bool) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -234,7 +229,7 @@ func (p *program) spawn(name string, leaves bool) error {
 	return script.AwaitFile(context.Background(), filepath.Join(p.artifacts, name))
 }
 
-// linger never ends by itself; the file that it makes holds its process number.
+// linger never ends; the file that it creates holds its process number.
 func linger(dir, name string) int {
 	signal.Ignore(syscall.SIGTERM)
 	if err := touch(dir, name, strconv.Itoa(os.Getpid())); err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// isAlone: the engine keeps nothing of a run in its memory, since the agent is another process, or
-// goes on from the journal.
+// isAlone: the engine has no state of a run in memory, since the agent is another process or
+// replays the journal.
 func isAlone(w *world) bool { return w.Program || w.Model != nil || w.Journal }
 
-// isSeen: the agent's process can be known from outside.
+// isSeen: the agent's process can be found from outside.
 func isSeen(w *world) bool { return w.Program || w.Model != nil && onLinux(w) }
 
-// naming are the steps of a turn, of which the process is wanted: a program makes the file that
-// names it.
+// naming returns the steps of a turn, preceded for a program by a step that writes its process
+// number to the file.
 func (r *run) naming(file string, steps ...string) []string {
 	if r.Program {
 		return append([]string{"pid " + file}, steps...)
@@ -29,7 +29,8 @@ func (r *run) naming(file string, steps ...string) []string {
 	return steps
 }
 
-// named is the process of the turn that was given the name; a real agent's is looked for now.
+// named returns the process of the turn that was given the name. A real agent's process is searched
+// for now.
 func (r *run) named(file string) int {
 	r.Helper()
 	if r.Program {
@@ -45,13 +46,13 @@ func (r *run) named(file string) int {
 	return children[0]
 }
 
-// processes are those of the run: they carry its id, or work in its folder.
+// processes finds the run's processes by its id in their environment, or by its folder.
 func (r *run) processes() []int {
 	names, _ := filepath.Glob("/proc/[0-9]*")
 	mark := []byte("\x00" + process.EnvRun + "=" + r.turn.RunID + "\x00")
 	var all []int
 	for _, name := range names {
-		env, _ := os.ReadFile(filepath.Join(name, "environ")) // another's, or it has ended
+		env, _ := os.ReadFile(filepath.Join(name, "environ")) // another user's, or it has ended
 		cwd, _ := os.Readlink(filepath.Join(name, "cwd"))
 		if !bytes.Contains(append([]byte{0}, env...), mark) && cwd != r.turn.WorkDir {
 			continue
@@ -63,13 +64,13 @@ func (r *run) processes() []int {
 	return all
 }
 
-// parent is the process that started this one, 0 when that is not known.
+// parent returns the parent process of this one, 0 if unknown.
 func parent(pid int) int {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')'):]), " ") // a name may hold anything
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')'):]), " ") // the name may contain spaces and parentheses
 	fields := strings.Fields(rest)
 	if len(fields) < 2 {
 		return 0
@@ -78,7 +79,7 @@ func parent(pid int) int {
 	return n
 }
 
-// nothingLeft says that the case's runs have no process any more, when their engine is closed.
+// nothingLeft checks that no process of the case's runs is left after its engine is closed.
 func (w *world) nothingLeft() {
 	w.Helper()
 	if !onLinux(w) {
@@ -91,7 +92,7 @@ func (w *world) nothingLeft() {
 	}
 }
 
-// lastAsked is the number of the last request to the model.
+// lastAsked returns the number of the last request to the model.
 func (w *world) lastAsked() int {
 	all := w.Model.Requests()
 	if len(all) == 0 {
@@ -100,8 +101,7 @@ func (w *world) lastAsked() int {
 	return all[len(all)-1].N
 }
 
-// questions are what the model was asked in this case, without what agents ask beside the
-// conversation.
+// questions returns the case's requests to the model without side calls.
 func (w *world) questions() []modeltest.Request {
 	if w.Model == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Recorder is a Sink that records what is reported, and keeps a journal. The zero value is ready;
-// it is safe for concurrent use.
+// Recorder is a Sink that records all calls and has a journal. The zero value is ready; it is safe
+// for concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
@@ -20,8 +20,8 @@ type Recorder struct {
 	journal  []engine.JournalEntry
 	size     *interaction.JournalSize // guarded by mu; of the journal
 	paths    map[string]bool          // guarded by mu; of its entries
-	refusal  error                    // guarded by mu; what every call answers, when set
-	changed  chan struct{}            // guarded by mu; closed and replaced at each report
+	refusal  error                    // guarded by mu; the error of every call, if set
+	changed  chan struct{}            // guarded by mu; closed and replaced on each report
 }
 
 var (
@@ -45,7 +45,7 @@ func (r *Recorder) Warn(_ context.Context, d interaction.Diagnostic) error {
 	return r.report(func() { r.warnings = append(r.warnings, d) })
 }
 
-// Entries returns the entries of the journal, the oldest first.
+// Entries returns the journal's entries, oldest first.
 func (r *Recorder) Entries(context.Context) ([]engine.JournalEntry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,8 +55,8 @@ func (r *Recorder) Entries(context.Context) ([]engine.JournalEntry, error) {
 // Release does nothing.
 func (*Recorder) Release() {}
 
-// Append adds entries to the journal, as a lifecycle does within the journal's limits. Two entries
-// at one path are an error.
+// Append adds entries within the journal's limits, as a lifecycle does. Two entries at one path are
+// an error.
 func (r *Recorder) Append(_ context.Context, entries ...engine.JournalEntry) error {
 	return r.change(func() error {
 		size, err := r.size.With(entries)
@@ -97,8 +97,8 @@ func (r *Recorder) change(record func() error) error {
 	return nil
 }
 
-// Refuse has every later call answered with err, as a lifecycle does with engine.ErrStale once the
-// attempt is no longer the run's.
+// Refuse makes every later call return err, as a lifecycle returns engine.ErrStale to a stale
+// attempt.
 func (r *Recorder) Refuse(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +116,7 @@ func (r *Recorder) Messages() []string {
 	return texts
 }
 
-// Refs returns where the messages stand in the transcript, nil for those that do not say.
+// Refs returns the transcript positions of the messages, nil for messages without one.
 func (r *Recorder) Refs() []*engine.RawRef {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *Recorder) Warnings() []interaction.Diagnostic {
 	return append([]interaction.Diagnostic(nil), r.warnings...)
 }
 
-// Last returns the newest session handle, nil when there was none.
+// Last returns the newest session handle, or nil.
 func (r *Recorder) Last() *engine.SessionHandle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,8 +145,8 @@ func (r *Recorder) Last() *engine.SessionHandle {
 	return &h
 }
 
-// Await returns when done returns true; done is called after each report. It returns an error when
-// ctx ends. done may call the Recorder's methods.
+// Await returns when done returns true, or with an error when ctx ends. done is called after each
+// report and may call the Recorder's methods.
 func (r *Recorder) Await(ctx context.Context, done func() bool) error {
 	for {
 		r.mu.Lock()

@@ -59,7 +59,7 @@ var residents = []scene{
 				pid    int
 			}
 			var hosts []*host
-			var mu sync.Mutex // guards what is lost
+			var mu sync.Mutex // guards lost
 			for _, name := range []string{"r1", "r2"} {
 				h := &host{run: w.newRun(name), engine: e.Scope(w.engine)}
 				if len(hosts) > 0 {
@@ -134,7 +134,7 @@ var residents = []scene{
 	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram),
 		play: func(w *world) {
 			r := w.newRun("r1")
-			r.do("final one", "late said") // goes on after the turn's end: a late final text and a late end
+			r.do("final one", "late said") // continues after the turn's end: a late final text and a late end
 			r.await("said")
 			o := r.do("final two")
 			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
@@ -160,7 +160,7 @@ func (w *world) resident() engine.Resident {
 	return e
 }
 
-// losses watches for lost processes; the function returns the runs that lost theirs.
+// losses records lost processes; the returned function lists their runs.
 func (w *world) losses() func() []string {
 	w.Helper()
 	var mu sync.Mutex

@@ -2,11 +2,11 @@ package enginetest
 
 import "github.com/interlude-go/interlude/engine/enginetest/script"
 
-// Step is one thing that the scripted agent does; see script.Step for what there is.
+// Step is one step of the scripted agent; script.Step lists them.
 type Step = script.Step
 
-// Script is an input that tells the agent to do the steps.
+// Script returns an input with the steps.
 func Script(steps ...string) string { return script.Script(steps...) }
 
-// Steps reads an input.
+// Steps parses an input.
 func Steps(input string) []Step { return script.Steps(input) }

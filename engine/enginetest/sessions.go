@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// sessions: how a run goes on after a wait.
+// sessions: how a run continues after a wait.
 var sessions = []scene{
 	{name: "D5: a later turn knows what the earlier ones were told, and asked", real: true, play: func(w *world) {
 		r := w.newRun("r1")
@@ -48,7 +48,7 @@ var sessions = []scene{
 			o := r.waits("ask What next?")
 			gone := []string{"nowhere-to-be-found", `"nowhere-to-be-found"`}
 			if w.Model != nil {
-				gone = []string{likeNoOther(string(o.Session.Data))} // in the form that the agent knows
+				gone = []string{likeNoOther(string(o.Session.Data))} // in the agent's own form
 			}
 			for _, data := range gone {
 				r.turn.Session = &engine.SessionHandle{Engine: o.Session.Engine, Version: o.Session.Version,
@@ -95,7 +95,7 @@ var sessions = []scene{
 	}},
 }
 
-// likeNoOther is the handle with its last letter or digit changed to another of its kind.
+// likeNoOther changes the handle's last letter or digit to another of its kind.
 func likeNoOther(handle string) string {
 	at := strings.LastIndexAny(handle, "0123456789abcdefABCDEF")
 	if at < 0 {

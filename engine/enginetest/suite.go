@@ -20,41 +20,40 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Harness makes the engine that is to be proven.
+// Harness makes the engine under test.
 type Harness struct {
-	// New returns an engine that runs the suite's agent. dir is a folder of the case's own. The
-	// suite ends what the engine keeps; an engine with a Close method is closed.
+	// New returns an engine that runs the suite's agent. dir is the case's folder. The suite ends
+	// the engine's processes and closes an engine that has a Close method.
 	New func(tb testing.TB, dir string) engine.Engine
-	// Program says that the agent is Main, a process: then what only a process can do to its engine
-	// is tried too.
+	// Program says that the agent is Main, a process; it adds the cases for processes.
 	Program bool
-	// Model says that the agents are real ones, for which this server is the model: New has to
-	// point them at its URL. Then those cases are tried that a real agent can play, a few dozen
-	// turns. An agent must be able to run a command of its shell in auto mode. On Linux its
-	// processes are looked for, by the run's folder that they work in or by process.EnvRun in their
-	// environment.
+	// Model is the model behind real agents: New points them at its URL. It selects the cases that
+	// real agents can play, a few dozen turns. An agent must be able to run a shell command in auto
+	// mode. On Linux the suite finds its processes by the run's working folder or by process.EnvRun
+	// in their environment.
 	Model *modeltest.Server
-	// Journal says that the agent is a function which goes on from its run's journal, as those of
-	// package flow do, and keeps each effect there: then it is tried what becomes of the journal.
-	// Such an agent is told its folder, and no session need be known before the turn ends.
+	// Journal says that the agent is a function which replays its run's journal, as in package
+	// flow, and stores each effect there; the suite then checks what happens to the journal. Such
+	// an agent receives its folder in the input, and its session may be unknown until the turn
+	// ends.
 	Journal bool
-	// Patience is how long a case waits for what must come; it is reached only when a promise is
-	// broken. A minute when zero, five with a Model.
+	// Patience bounds each wait of a case, reached only on a broken promise. One minute if zero,
+	// five with a Model.
 	Patience time.Duration
 }
 
-// pause is the time between two polls of a state that nobody reports.
+// pause is the polling interval.
 const pause = 2 * time.Millisecond
 
-// scene is a case: a promise of engines, and how it is checked.
+// scene is a case: a promise of engines and its check.
 type scene struct {
-	name    string // the promise, beginning with the requirements it comes from
-	real    bool   // it works with a real agent, too
+	name    string // the promise, beginning with its requirements
+	real    bool   // works with a real agent, too
 	applies func(*world) bool
 	play    func(*world)
 }
 
-// Run proves the engine: every case that applies to it must pass.
+// Run proves the engine: all applicable cases must pass.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	for _, scenes := range [][]scene{turns, sessions, endings, plain, journals, processes, residents, models} {
@@ -72,7 +71,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// Which scenes are for which engines.
+// Which engines a scene is for.
 func isProgram(w *world) bool   { return w.Program }
 func isModel(w *world) bool     { return w.Model != nil }
 func isPlain(w *world) bool     { return w.profile.Plain }
@@ -90,7 +89,6 @@ func both(is ...func(*world) bool) func(*world) bool {
 	}
 }
 
-// world is the host of one case.
 type world struct {
 	testing.TB
 	ctx     context.Context
@@ -99,8 +97,8 @@ type world struct {
 	profile engine.Profile
 	Harness
 
-	asked int    // the number of the last request to the model before this case
-	runs  []*run // of this case
+	asked int // the last request to the model before this case
+	runs  []*run
 }
 
 func newWorld(t *testing.T, h Harness) *world {
@@ -126,7 +124,7 @@ func newWorld(t *testing.T, h Harness) *world {
 	return w
 }
 
-// host is an engine of a new host.
+// host returns an engine of a new host.
 func (w *world) host() engine.Engine {
 	w.Helper()
 	e := w.New(w, w.dir)
@@ -136,16 +134,16 @@ func (w *world) host() engine.Engine {
 	return e
 }
 
-// run is a run as its engine sees it: its folders, its session handle, and what was reported.
+// run is a run as its engine sees it: folders, session handle and reports.
 type run struct {
 	*world
 	Recorder
 	turn engine.Turn
-	ref  string // of the last question
+	ref  string
 }
 
-// newRun makes a run with its folders. Its id begins with the name and is like no other of this
-// machine, by which its processes are known.
+// newRun makes a run with its folders. Its id begins with the name and is unique on this machine,
+// so that its processes can be found.
 func (w *world) newRun(name string) *run {
 	w.Helper()
 	base := filepath.Join(w.dir, name)
@@ -162,12 +160,12 @@ func (w *world) newRun(name string) *run {
 	return r
 }
 
-// next makes the run's next turn: the prompt in the first, an answer in a later one.
+// next returns the run's next turn: the prompt first, answers later.
 func (r *run) next(input string) engine.Turn {
 	r.turn.Attempt++
 	r.turn.Epoch++
 	if r.Model != nil || r.Journal {
-		steps := max(0, strings.Index("\n"+input, "\n::")) // what stands before may have to be the input's beginning
+		steps := max(0, strings.Index("\n"+input, "\n::")) // text before the steps may have to begin the input
 		input = input[:steps] + Script("in "+r.turn.ArtifactDir) + input[steps:]
 	}
 	if r.turn.Attempt == 1 {
@@ -179,24 +177,23 @@ func (r *run) next(input string) engine.Turn {
 	return r.turn
 }
 
-// execute does the next turn with ctx, and keeps the handle for the one after.
+// execute executes the next turn and keeps the handle for the following turn.
 func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error) {
 	return r.executeOn(ctx, r.engine, input)
 }
 
-// executeOn does the next turn on another engine.
 func (r *run) executeOn(ctx context.Context, e engine.Engine, input string) (engine.Outcome, error) {
 	return r.turnOn(ctx, e, r.next(input))
 }
 
-// repeat does the last turn once more on another host, as a lifecycle does that has lost the first.
+// repeat executes the last turn again on another host, as a lifecycle does after a loss.
 func (r *run) repeat() (engine.Outcome, error) {
 	r.turn.Attempt++
 	r.turn.Epoch++
 	return r.turnOn(r.ctx, r.host(), r.turn)
 }
 
-// turnOn does a turn, as a lifecycle does: it recovers a panic, and keeps what the turn leaves.
+// turnOn executes a turn as a lifecycle does: it recovers a panic and keeps the turn's results.
 func (r *run) turnOn(ctx context.Context, e engine.Engine, t engine.Turn) (o engine.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -219,7 +216,7 @@ func (r *run) turnOn(ctx context.Context, e engine.Engine, t engine.Turn) (o eng
 	return o, err
 }
 
-// do does the next turn, which the engine must be able to do.
+// do executes the next turn, which must succeed.
 func (r *run) do(steps ...string) engine.Outcome {
 	r.Helper()
 	o, err := r.execute(r.ctx, Script(steps...))
@@ -227,7 +224,7 @@ func (r *run) do(steps ...string) engine.Outcome {
 	return o
 }
 
-// waits does the next turn, which must end well and with a session handle.
+// waits executes the next turn, which must succeed and return a session handle.
 func (r *run) waits(steps ...string) engine.Outcome {
 	r.Helper()
 	o := r.do(steps...)
@@ -236,7 +233,7 @@ func (r *run) waits(steps ...string) engine.Outcome {
 	return o
 }
 
-// going is a turn that is being executed.
+// going is a turn under way.
 type going struct {
 	*run
 	cancel context.CancelCauseFunc
@@ -253,7 +250,6 @@ func (r *run) startUntil(file string, steps ...string) *going {
 	return g
 }
 
-// start starts the next turn.
 func (r *run) start(steps ...string) *going {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	g := &going{run: r, cancel: cancel, done: make(chan struct{})}
@@ -265,8 +261,7 @@ func (r *run) start(steps ...string) *going {
 	return g
 }
 
-// reach returns when the agent has made the file. A turn that ended without making it will not make
-// it any more.
+// reach returns when the agent has made the file, and fails if the turn ends first.
 func (g *going) reach(file string) {
 	g.Helper()
 	ctx, cancel := context.WithCancel(g.ctx)
@@ -291,7 +286,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// finish returns what the turn left, as the lifecycle sees it: an error is a failed process.
+// finish returns the turn's outcome as the lifecycle sees it: an error is a failed process.
 func (g *going) finish() engine.Outcome {
 	g.Helper()
 	select {
@@ -319,7 +314,7 @@ func (r *run) touch(file string) {
 	require.NoError(r, touch(r.turn.ArtifactDir, file, ""))
 }
 
-// pid is the process that the file names.
+// pid returns the process number in the file.
 func (r *run) pid(file string) int {
 	r.Helper()
 	r.await(file)
@@ -330,7 +325,6 @@ func (r *run) pid(file string) int {
 	return pid
 }
 
-// canceled is a context that has ended.
 func (w *world) canceled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	cancel(engine.ErrCanceled)

@@ -11,9 +11,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Talk is a run as its engine sees it: one turn after the other, each with answers to the questions
-// of the last one and the session that the last one returned. It is the Sink of its turns, and is
-// not for concurrent use.
+// Talk is a run as its engine sees it: its turns in sequence, each with answers to the last turn's
+// questions and with the last session. It is the Sink of its turns, and is not for concurrent use.
 type Talk struct {
 	testing.TB
 	Recorder
@@ -22,13 +21,13 @@ type Talk struct {
 	Asked  []interaction.Question // by the last turn
 }
 
-// NewTalk returns an interactive run that has had no turn.
+// NewTalk returns an interactive run before its first turn.
 func NewTalk(tb testing.TB, e engine.Engine) *Talk {
 	tb.Helper()
 	return &Talk{TB: tb, Engine: e, Turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
 }
 
-// Next is the run's next turn: with the prompt, or a text for each question of the last turn.
+// Next returns the run's next turn: with the prompt, or a text for each question of the last turn.
 func (s *Talk) Next(inputs ...string) engine.Turn {
 	s.Turn.Attempt++
 	s.Turn.Epoch++
@@ -65,7 +64,7 @@ func (s *Talk) Fails(input string) *engine.Failure {
 	return f
 }
 
-// Execute executes a turn that Next has returned, perhaps with other answers.
+// Execute executes a turn from Next, perhaps with other answers.
 func (s *Talk) Execute(t engine.Turn) (engine.Outcome, error) {
 	o, err := s.Engine.RunTurn(s.Context(), t, s)
 	if o.Session != nil {
@@ -75,7 +74,7 @@ func (s *Talk) Execute(t engine.Turn) (engine.Outcome, error) {
 	return o, err
 }
 
-// Decide answers the question of the last turn with the reply, and executes the next turn.
+// Decide replies to the question of the last turn, and executes the next turn.
 func (s *Talk) Decide(q engine.Question, r interaction.Reply) (engine.Outcome, error) {
 	s.Helper()
 	turn := s.Next()
@@ -83,7 +82,7 @@ func (s *Talk) Decide(q engine.Question, r interaction.Reply) (engine.Outcome, e
 	return s.Execute(turn)
 }
 
-// AnswerTo returns the answer to a question of the last turn that a reply gives.
+// AnswerTo returns the answer that a reply to a question of the last turn gives.
 func (s *Talk) AnswerTo(q engine.Question, r interaction.Reply) interaction.Answer {
 	s.Helper()
 	q.ID, r.ID = s.Turn.Attempt, s.Turn.Attempt

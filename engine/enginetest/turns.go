@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// turns: what a turn leaves as evidence.
+// turns: the evidence that a turn returns.
 var turns = []scene{
 	{name: "a turn that goes well leaves its final text and its messages in order", real: true, play: func(w *world) {
 		r := w.newRun("r1")
@@ -30,7 +30,7 @@ var turns = []scene{
 		reading := w.reading(o)
 		require.True(w, reading.Done)
 		want := `{"answer":9007199254740993}`
-		if w.profile.Plain { // data, whatever its fields are called (J12)
+		if w.profile.Plain { // plain code's output is data, whatever its fields' names (J12)
 			want = `{"answer":9007199254740993,"` + interaction.DoneMarker + `":true}`
 		}
 		require.JSONEq(w, want, string(reading.Output))
@@ -106,7 +106,7 @@ var turns = []scene{
 	{name: "two runs at one time do not know of each other", real: true, play: func(w *world) {
 		a := w.newRun("a").start("note I am a", "touch here", "await go", "recall")
 		b := w.newRun("b").start("note I am b", "touch here", "await go", "recall")
-		a.reach("here") // both are under way at one time
+		a.reach("here") // both turns are under way
 		b.reach("here")
 		a.touch("go")
 		b.touch("go")
@@ -115,8 +115,8 @@ var turns = []scene{
 	}},
 }
 
-// reading is what the library reads in the outcome: in the agent's words, or, if it is plain code,
-// in the outcome's fields alone.
+// reading returns the library's reading of the outcome: of the agent's text or, for plain code, of
+// the outcome's fields only.
 func (w *world) reading(o engine.Outcome) interaction.Reading {
 	if !w.profile.Plain {
 		return interaction.Read(o.FinalText, o.Output)
@@ -125,7 +125,7 @@ func (w *world) reading(o engine.Outcome) interaction.Reading {
 	return interaction.Reading{Done: o.Done, Text: text, Output: o.Output}
 }
 
-// asked is the prompt of the question that the outcome carries.
+// asked returns the prompt of the outcome's question.
 func asked(w *world, o engine.Outcome) string {
 	w.Helper()
 	require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
@@ -137,7 +137,7 @@ func asked(w *world, o engine.Outcome) string {
 	return q.Prompt
 }
 
-// failure is the code that the outcome or the error of a turn carries.
+// failure returns the failure code of the outcome or the error.
 func failure(w *world, o engine.Outcome, err error) fsm.Code {
 	w.Helper()
 	if err != nil {

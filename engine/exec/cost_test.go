@@ -21,7 +21,7 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// governed is a trivial agent with all that a configuration can have watched.
+// governed is a trivial agent with all optional supervision enabled.
 func governed(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
 	cfg := secretShell(tb, lines...)
@@ -32,7 +32,7 @@ func governed(tb testing.TB, lines ...string) exec.Config {
 	return cfg
 }
 
-// bare runs the command line alone.
+// bare runs only the command line.
 func bare(tb testing.TB, cfg exec.Config) {
 	tb.Helper()
 	out, err := osexec.CommandContext(tb.Context(), cfg.Command, cfg.Args...).Output()
@@ -40,7 +40,6 @@ func bare(tb testing.TB, cfg exec.Config) {
 	require.NotEmpty(tb, out)
 }
 
-// turned runs it as a turn.
 func turned(tb testing.TB, e *exec.Engine, turn engine.Turn) {
 	tb.Helper()
 	o, err := e.RunTurn(tb.Context(), turn, &enginetest.Recorder{})
@@ -48,8 +47,8 @@ func turned(tb testing.TB, e *exec.Engine, turn engine.Turn) {
 	require.Equal(tb, "ok", o.FinalText)
 }
 
-// BenchmarkBare and BenchmarkTurn: the command line, and the same as a turn. The difference is what
-// a turn adds, to be less than 50 ms.
+// BenchmarkBare runs the command line, BenchmarkTurn the same as a turn. The difference must stay
+// below 50 ms.
 func BenchmarkBare(b *testing.B) {
 	cfg := governed(b, saysOK)
 	for b.Loop() {
@@ -65,7 +64,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// A turn that executes takes less than 10 MB of its host.
+// A turn takes less than 10 MB of its host's memory.
 func TestTurnTakesLittleMemoryOfTheHost(t *testing.T) {
 	const n = 16
 	e := started(t, governed(t, saysOK,
@@ -91,8 +90,8 @@ func TestTurnTakesLittleMemoryOfTheHost(t *testing.T) {
 	require.Less(t, (residentAfter-residentBefore)/n, 10<<20)
 }
 
-// held is what this process has in use, of heap and stacks, and what it has resident, where that
-// can be seen, in bytes.
+// held returns this process's heap and stacks in use, and its resident memory where visible, in
+// bytes.
 func held() (used, resident int) {
 	runtime.GC()
 	var m runtime.MemStats

@@ -46,7 +46,7 @@ func scripted(tb testing.TB, dir string) exec.Config {
 			{Match: map[string]string{"type": "turn_end"}, Do: exec.TurnEnd},
 		},
 		ResumeFailed: regexp.MustCompile("no such session"),
-		Set:          map[string]string{"GORACE": "atexit_sleep_ms=0"}, // the race detector's wait at each exit
+		Set:          map[string]string{"GORACE": "atexit_sleep_ms=0"}, // disables the race detector's sleep at exit
 		Grace:        grace,
 	}
 }
@@ -64,13 +64,12 @@ func staying(tb testing.TB, dir string) exec.Config {
 // secret is the value of $API_KEY, and needs escapes in JSON.
 const secret = `s3cret"\/<value>`
 
-// discreet is an engine's configuration with a secret, which must not change anything else.
+// discreet adds a secret to a configuration, which must not change anything else.
 func discreet(cfg exec.Config) exec.Config {
 	cfg.Set["API_KEY"], cfg.Secrets = secret, []string{"API_KEY"}
 	return cfg
 }
 
-// started is the engine of a configuration.
 func started(tb testing.TB, cfg exec.Config) *exec.Engine {
 	tb.Helper()
 	e, err := exec.New(cfg)
@@ -78,7 +77,7 @@ func started(tb testing.TB, cfg exec.Config) *exec.Engine {
 	return e
 }
 
-// B1, B11, D5, E2, I2, I6, I11: one process a turn keeps the promises of an engine.
+// B1, B11, D5, E2, I2, I6, I11: one process per turn passes the suite.
 func TestOneProcessPerTurnPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
@@ -86,7 +85,7 @@ func TestOneProcessPerTurnPassesTheSuite(t *testing.T) {
 	}})
 }
 
-// D3, D4, D6: a resident process keeps them too.
+// D3, D4, D6: a resident process does, too.
 func TestResidentProcessPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()

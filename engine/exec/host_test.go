@@ -11,16 +11,15 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// hostEnv makes this test binary a host that executes a turn: the JSON of what it is to do.
+// hostEnv makes this test binary a host that executes a turn, given as JSON.
 const hostEnv = "EXEC_TEST_HOST"
 
-// hosting is what a host process is to do.
 type hosting struct {
 	Dir  string
 	Turn engine.Turn
 }
 
-// host executes the turn and ends with it, unless somebody kills it first.
+// host executes the turn and ends with it, unless it is killed.
 func host(task string) int {
 	var h hosting
 	if err := json.Unmarshal([]byte(task), &h); err != nil {

@@ -17,7 +17,7 @@ import (
 // grace is short: some tests have processes that ignore TERM.
 const grace = 200 * time.Millisecond
 
-// patience is how long a test waits for what must come; pause is the time between two polls.
+// patience bounds a wait; pause is the polling interval.
 const (
 	patience = time.Minute
 	pause    = 2 * time.Millisecond
@@ -37,7 +37,7 @@ func answered(text string) []interaction.Answer {
 	return []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: text}}
 }
 
-// I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is
+// I6, D3: after the turn has returned and the engine is closed, no goroutine, file or record is
 // left.
 func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	require.Empty(t, records)
 }
 
-// openFiles counts the process's open files, where that can be seen.
+// openFiles counts this process's open files, where visible.
 func openFiles(tb testing.TB) int {
 	tb.Helper()
 	files, err := os.ReadDir("/proc/self/fd")

@@ -18,7 +18,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// job is a run's next turn, with its folders.
 func job(tb testing.TB, steps ...string) engine.Turn {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -33,7 +32,6 @@ func job(tb testing.TB, steps ...string) engine.Turn {
 	return t
 }
 
-// scriptedWith is the scripted agent's engine with a change to its configuration.
 func scriptedWith(tb testing.TB, change func(*exec.Config)) *exec.Engine {
 	tb.Helper()
 	cfg := scripted(tb, tb.TempDir())
@@ -41,7 +39,7 @@ func scriptedWith(tb testing.TB, change func(*exec.Config)) *exec.Engine {
 	return started(tb, cfg)
 }
 
-// B1: a turn that exceeds the engine's own limits has timed out, though it said that it is done.
+// B1: a turn over the engine's limits has timed out, even if it said that it is done.
 func TestTurnBeyondItsLimitsTimesOut(t *testing.T) {
 	for name, change := range map[string]func(*exec.Config){
 		"wall clock": func(c *exec.Config) { c.TurnLimit = 300 * time.Millisecond },
@@ -58,7 +56,6 @@ func TestTurnBeyondItsLimitsTimesOut(t *testing.T) {
 	}
 }
 
-// reacting is a sink that reacts to messages.
 type reacting struct {
 	enginetest.Recorder
 
@@ -67,14 +64,14 @@ type reacting struct {
 
 func (r *reacting) Message(context.Context, engine.Message) error { return r.react() }
 
-// J13: what the agent has reported of its tokens is in the outcome, however its turn ends.
+// J13: the outcome has the reported tokens, however the turn ends.
 func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	reports := `raw "{\"type\":\"usage\",\"input\":11,\"output\":7,\"cost\":0.25}\n"`
 	used := engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}
 	refused, endless := errors.New("no room"), []string{"say one", "say two", "hang"}
 	for name, tc := range map[string]struct {
 		steps []string
-		cause error // with which the turn is ended at its first message
+		cause error // ends the turn at its first message
 		want  engine.Status
 	}{
 		"it exits":             {steps: []string{"exit 3"}, want: engine.Failed},
@@ -106,7 +103,7 @@ func TestFailedTurnHandsOverItsUsage(t *testing.T) {
 	}
 }
 
-// I11: an agent that floods its output is ended, and its turn has failed, with a clear text.
+// I11: an agent that floods its output is ended, and its turn fails with a clear text.
 func TestAgentThatExceedsMaxStreamIsEnded(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.MaxStream, c.MaxTranscript = 1<<20, 100<<10 })
 	turn := job(t, "done all is well", "long 8388608", "hang")
@@ -120,7 +117,7 @@ func TestAgentThatExceedsMaxStreamIsEnded(t *testing.T) {
 	require.LessOrEqual(t, info.Size(), int64(100<<10))
 }
 
-// A process that goes on after it said that its turn is over is ended, and the turn counts.
+// A process that lingers after its turn's end is ended, and the turn counts.
 func TestLingeringProcessIsEndedAfterItsTurn(t *testing.T) {
 	o, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), job(t, "final ok",
 		`raw "{\"type\":\"turn_end\"}\n"`, "ignoreterm", "hang"), &enginetest.Recorder{})
@@ -129,7 +126,7 @@ func TestLingeringProcessIsEndedAfterItsTurn(t *testing.T) {
 	require.Equal(t, "ok", o.FinalText)
 }
 
-// I6: a turn can be canceled also when the agent has closed its output and goes on.
+// I6: a turn can be canceled even if the agent has closed its output and continues.
 func TestTurnLimitHoldsAfterTheOutputIsClosed(t *testing.T) {
 	cfg := exec.Config{
 		Command: "sh", Args: []string{"-c", `exec >/dev/null 2>&1; sleep 1000`}, Grace: grace,
@@ -141,7 +138,7 @@ func TestTurnLimitHoldsAfterTheOutputIsClosed(t *testing.T) {
 	require.Equal(t, engine.TimedOut, o.Process.Status)
 }
 
-// A message says where it stands in the transcript, byte by byte.
+// A message refers to its exact bytes in the transcript.
 func TestMessageRefersToItsTranscriptLine(t *testing.T) {
 	var told enginetest.Recorder
 	turn := job(t, "say föx", "stderr a word aside", "say two", "final three")
@@ -168,8 +165,7 @@ func TestMessageRefersToItsTranscriptLine(t *testing.T) {
 	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}, o.Usage)
 }
 
-// The agent sees the variables that are named or set, the marks of its run, its own
-// folder for temporary files, and nothing else.
+// The agent sees only named or set variables, its run's marks and its own temporary folder.
 func TestAgentSeesOnlyNamedVariables(t *testing.T) {
 	t.Setenv("NAMED", "yes")
 	t.Setenv("UNNAMED", "no")
@@ -194,7 +190,7 @@ func TestAgentSeesOnlyNamedVariables(t *testing.T) {
 	require.Contains(t, seen.Env, "INTERLUDE_RUN=r1")
 }
 
-// The input can come on standard input, of any length and whether or not the agent reads it.
+// The input can come on standard input, of any length, whether or not the agent reads it.
 func TestStdinCarriesTheInput(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	cfg := exec.Config{Command: "cat", Stdin: "{input}", Format: exec.Text, Env: []string{"PATH"},
@@ -212,7 +208,7 @@ func TestStdinCarriesTheInput(t *testing.T) {
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 }
 
-// An agent that reads all of its input before it starts gets an end of it.
+// An agent that reads all of its input before it starts gets an end of file.
 func TestAgentWithoutStdinReadsAnEmptyInput(t *testing.T) {
 	cfg := exec.Config{Command: "sh", Args: []string{"-c", "cat; echo read"}, Format: exec.Text, Env: []string{"PATH"},
 		StateDir: t.TempDir()}
@@ -221,7 +217,7 @@ func TestAgentWithoutStdinReadsAnEmptyInput(t *testing.T) {
 	require.Equal(t, "read\n", o.FinalText)
 }
 
-// What cannot be executed is a clear error with its code.
+// A failed start is a clear error with its code.
 func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cfg    func(*exec.Config)
@@ -280,7 +276,7 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	}
 }
 
-// A profile is probed: it says what was found, or that the agent is missing.
+// A profile is probed: it describes the installed agent, or says that it is missing.
 func TestProfileDescribesTheInstalledAgent(t *testing.T) {
 	cfg := scripted(t, t.TempDir())
 	p, err := started(t, cfg).Profile(t.Context())
@@ -304,7 +300,7 @@ func TestProfileDescribesTheInstalledAgent(t *testing.T) {
 	require.Equal(t, fsm.CodeEngineUnavailable, f.Code)
 }
 
-// B11: an agent that cannot be resumed gives no handle, so that no run ever waits for it.
+// B11: an agent that cannot be resumed returns no handle, so no run waits for it.
 func TestAgentWithoutResumeArgsGetsNoHandle(t *testing.T) {
 	var told enginetest.Recorder
 	o, err := scriptedWith(t, func(c *exec.Config) {
@@ -317,7 +313,7 @@ func TestAgentWithoutResumeArgsGetsNoHandle(t *testing.T) {
 
 // E2: the error output of a failed resumed turn can say that the session is gone.
 func TestErrorOutputCanSayThatTheSessionIsLost(t *testing.T) {
-	e := scriptedWith(t, func(c *exec.Config) { c.Rules = c.Rules[2:] }) // no rule tells
+	e := scriptedWith(t, func(c *exec.Config) { c.Rules = c.Rules[2:] }) // no rule matches
 	turn := job(t, "final ok")
 	turn.Session = &engine.SessionHandle{Engine: "scripted", Data: []byte(`"gone"`)}
 	o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})

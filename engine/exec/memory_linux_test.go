@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// I11: an agent that takes too much memory is ended, and its turn has failed with that as the
-// reason, though it said that it is done.
+// I11: an agent over its memory limit is ended, and its turn fails with that reason, even if it
+// said that it is done.
 func TestMaxMemoryFailsTheTurn(t *testing.T) {
 	const limit = 300 << 20
 	bounded := func(c *exec.Config) { c.MaxMemory = limit }
@@ -35,8 +35,7 @@ func TestMaxMemoryFailsTheTurn(t *testing.T) {
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 }
 
-// I11: a resident agent that takes too much memory between its turns is lost, and the loss says
-// why.
+// I11: a resident agent over its memory limit between turns is lost, with that reason.
 func TestMaxMemoryHoldsBetweenTheTurnsOfAResidentAgent(t *testing.T) {
 	cfg := staying(t, t.TempDir())
 	cfg.MaxMemory = 300 << 20

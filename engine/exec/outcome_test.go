@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// D6: a resident process that says nothing to an answer and has ended was lost while the run
-// waited; one that ends after it took the turn up has failed.
+// D6: a resident process that ended without reacting to an answer was lost during the wait; one
+// that ends after it took up the turn has failed.
 func TestLostResidentIsDistinguishedFromACrash(t *testing.T) {
 	gone := ending{err: errors.New("signal: killed")}
 	answered := engine.Turn{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}
@@ -37,7 +37,7 @@ func TestLostResidentIsDistinguishedFromACrash(t *testing.T) {
 	}
 }
 
-// B1, I2: what ended a turn goes before what the agent said.
+// B1, I2: the reason for a turn's end overrides the agent's output.
 func TestReasonForTheEndOverridesTheOutput(t *testing.T) {
 	fine := ending{}
 	r := func() *turn {

@@ -20,8 +20,7 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// killedHost starts a host in a process of its own and kills it with SIGKILL when the agent has
-// made the files.
+// killedHost starts a host process and kills it with SIGKILL when the agent has made the files.
 func killedHost(t *testing.T, stateDir string, turn engine.Turn, files ...string) {
 	t.Helper()
 	task, err := json.Marshal(hosting{stateDir, turn})
@@ -39,7 +38,7 @@ func killedHost(t *testing.T, stateDir string, turn engine.Turn, files ...string
 	require.Error(t, cmd.Wait())
 }
 
-// pidIn waits for the file of the agent that names a process.
+// pidIn waits for an agent's file with a process number.
 func pidIn(t *testing.T, turn engine.Turn, file string) int {
 	t.Helper()
 	var pid int
@@ -58,7 +57,7 @@ func lives(pid int) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// reaper is an engine that has nothing to do with the host but its StateDir.
+// reaper is an engine that shares only StateDir with the host.
 func reaper(t *testing.T, stateDir string) *exec.Engine {
 	t.Helper()
 	cfg := scripted(t, t.TempDir())
@@ -66,8 +65,8 @@ func reaper(t *testing.T, stateDir string) *exec.Engine {
 	return started(t, cfg)
 }
 
-// E7: what a host that was killed left is ended by the next one, also what left the agent's group
-// or ignores signals.
+// E7: the next host ends the processes of a killed host, also those outside of the agent's group or
+// ignoring signals.
 func TestReapEndsTheProcessesOfADeadHost(t *testing.T) {
 	dir, turn := t.TempDir(), job(t, "pid self", "spawn child", "detach astray", "touch begun", "hang")
 	killedHost(t, dir, turn, "self", "child", "astray")
@@ -88,7 +87,7 @@ func TestReapEndsTheProcessesOfADeadHost(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// E7: while a turn executes, its record names its process, its host and its token.
+// E7: during a turn its record names its process, host and token.
 func TestRunTurnRecordsItsProcess(t *testing.T) {
 	cfg := scripted(t, t.TempDir())
 	e, turn := started(t, cfg), job(t, "pid self", "touch begun", "hang")

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// B3, B5: a round of repair goes on with the session, one process a turn or one for all; without a
-// session there is nothing to go on with.
+// B3, B5: a repair round resumes the session, with a process per turn or one for all; without a
+// session there is no repair.
 func TestRepairRoundResumesTheSession(t *testing.T) {
 	resident := staying(t, t.TempDir())
 	for name, cfg := range map[string]exec.Config{"a process a turn": scripted(t, t.TempDir()), "resident": resident} {

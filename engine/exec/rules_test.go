@@ -14,14 +14,14 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// heard is what a turn makes of an output.
+// heard is a turn's reading of an output.
 type heard struct {
 	*turn
 	sink *enginetest.Recorder
 	o    engine.Outcome
 }
 
-// hear reads an output as that of a process that ended well.
+// hear reads an output of a process that exited with success.
 func hear(tb testing.TB, cfg Config, output string) heard {
 	tb.Helper()
 	cfg.Command, cfg.Args, cfg.ResumeArgs = "agent", []string{"{input}"}, []string{"{session}"}
@@ -37,7 +37,7 @@ func hear(tb testing.TB, cfg Config, output string) heard {
 	return h
 }
 
-// Agents write in dialects; each is told by rules alone.
+// Agents write in dialects, which rules alone distinguish.
 func TestRulesReadTheFormatsOfAgents(t *testing.T) {
 	match := func(pairs ...string) map[string]string {
 		m := make(map[string]string)
@@ -195,7 +195,7 @@ func TestRulesReadTheFormatsOfAgents(t *testing.T) {
 	}
 }
 
-// Rules that cannot mean anything are refused.
+// Invalid rules are refused.
 func TestRulesAreChecked(t *testing.T) {
 	for _, r := range []Rule{
 		{Do: "dance"}, {Do: Message}, {Do: Complete, Code: fsm.CodeEngineFailed}, {Do: Message, Path: "text",
@@ -206,7 +206,7 @@ func TestRulesAreChecked(t *testing.T) {
 	}
 }
 
-// H4: an agent cannot smuggle a flag into its own next command line by naming its session like one.
+// H4: an agent cannot add a flag to its next command line by a session id that looks like one.
 func TestSessionIDThatLooksLikeAFlagIsRefused(t *testing.T) {
 	rules := []Rule{{Do: Session, Path: "id"}, {Do: Final, Path: "text"}}
 	for _, id := range []string{"--dangerously-skip-permissions", "-x", `a\nb`, `a\u0000b`, strings.Repeat("x",
@@ -248,7 +248,7 @@ func TestPlainTextIsTheFinalText(t *testing.T) {
 	require.Equal(t, "123\n56", h.o.FinalText)
 }
 
-// I11: a turn has a bounded number of diagnostics, and says when there were more.
+// I11: a turn's diagnostics are bounded; the last says that there were more.
 func TestDiagnosticsAreBounded(t *testing.T) {
 	h := hear(t, Config{Rules: []Rule{{Do: Final, Path: "x"}}}, strings.Repeat("oops\n", 1000)+`{"x":1} {"x":2}`+"\n"+
 		`{"x":"y"}`)
@@ -282,7 +282,7 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// J2: what an agent says of its failure, as a rule finds it, tells whether the failure passes.
+// J2: an agent's failure text, found by a rule, decides whether the failure is transient.
 func TestOverloadedModelIsAPassingFailure(t *testing.T) {
 	cfg := Config{Rules: []Rule{{Do: Failure, Path: "error"}, {Do: Final, Path: "text"}}}
 	for text, passing := range map[string]bool{

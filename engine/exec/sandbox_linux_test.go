@@ -13,12 +13,11 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// alone hides the folders of all runs (the first argument) but that of one (the second) from the
-// program behind them.
+// alone hides all runs' folders (first argument) except one (second) from the program that follows.
 const alone = `mount --bind "$2" /mnt && mount -t tmpfs none "$1" && mkdir -p "$2" && mount --move /mnt "$2" && cd "$2/work" && shift 2 && exec "$@"`
 
-// J11: runs of one user can read each other's homes; a host that gives a sandbox has each see its
-// own alone. The example is of the tools that every Linux has; bwrap does the same in one call.
+// J11: runs of one user can read each other's homes; a sandbox limits each to its own. The example
+// uses tools of every Linux; bwrap does it in one call.
 func TestSandboxHidesOtherRuns(t *testing.T) {
 	for name, sandbox := range map[string]func(*osexec.Cmd, engine.Turn) error{
 		"the other's\n": nil,

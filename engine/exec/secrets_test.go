@@ -18,13 +18,13 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// asJSON is the secret within JSON; oddly is it too, in a way that no encoder writes it.
+// asJSON is the secret within JSON; oddly is the same with escapes that no encoder writes.
 const (
 	asJSON = `s3cret\"\\/<value>`
 	oddly  = `s\u0033cret\"\\/<value>`
 )
 
-// secretShell is a shell that has a secret, with rules for each way to write it.
+// secretShell is a shell that has a secret, with rules for each way to print it.
 func secretShell(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
 	cfg := discreet(withSet(shell(tb, lines...)))
@@ -40,12 +40,12 @@ func withSet(cfg exec.Config) exec.Config {
 	return cfg
 }
 
-// says is a line of shell that writes a line of JSON.
+// says is a line of shell that prints a line of JSON.
 func says(kind exec.Action, json string) string {
 	return `printf '%s\n' '{"type":"` + string(kind) + `","text":` + json + `}'`
 }
 
-// all is whatever a turn leaves, in one text.
+// all joins everything that a turn leaves.
 func all(tb testing.TB, turn engine.Turn, o engine.Outcome, told *enginetest.Recorder) (text []string) {
 	tb.Helper()
 	text = append(told.Messages(), o.FinalText, string(o.Output), o.Process.Detail)
@@ -62,7 +62,7 @@ func all(tb testing.TB, turn engine.Turn, o engine.Outcome, told *enginetest.Rec
 	return text
 }
 
-// What is marked secret is nowhere in what a turn leaves, however the agent gives it away.
+// A secret appears nowhere in a turn's results, however the agent prints it.
 func TestSecretIsRemovedFromAllThatATurnLeaves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lines []string
@@ -147,7 +147,7 @@ func TestCutTextHasNoPartOfASecret(t *testing.T) {
 	require.Equal(t, "ab ", o.FinalText)
 }
 
-// A message points to where it stands in the transcript also behind a secret.
+// A message refers to its place in the transcript also after a redacted secret.
 func TestMessageRefIsRightAfterARedactedSecret(t *testing.T) {
 	var told enginetest.Recorder
 	turn := job(t)
@@ -160,8 +160,7 @@ func TestMessageRefIsRightAfterARedactedSecret(t *testing.T) {
 	require.JSONEq(t, `{"type":"message","text":"one"}`, string(body[ref.Offset:ref.Offset+ref.Length]))
 }
 
-// A resident agent's secrets are those that it was started with, also when they come between its
-// turns.
+// A resident agent is redacted with the secrets of its start, also between its turns.
 func TestResidentAgentIsRedactedWithTheSecretsOfItsStart(t *testing.T) {
 	t.Setenv("API_KEY", secret)
 	cfg := secretShell(t, "read -r input", says(exec.Final, `"1 `+oddly+`"`), saysEnd,
@@ -190,7 +189,7 @@ func TestResidentAgentIsRedactedWithTheSecretsOfItsStart(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// An error on the way to the agent does not give the secret away either, and remains what it is.
+// An error sent to the agent's side hides the secret, too, and keeps its identity.
 func TestErrorHasNoSecret(t *testing.T) {
 	cause := errors.New("cause")
 	for name, prepare := range map[string]func() error{
@@ -221,7 +220,7 @@ func TestErrorHasNoSecret(t *testing.T) {
 	require.NotContains(t, err.Error(), "s3cret")
 }
 
-// A secret that cannot be kept is refused before anything is started, by its name.
+// A secret that cannot be redacted is refused by name before anything starts.
 func TestUnusableSecretIsRefused(t *testing.T) {
 	cfg := secretShell(t, saysOK)
 	cfg.Secrets = []string{"TOKEN"}
@@ -241,7 +240,7 @@ func TestUnusableSecretIsRefused(t *testing.T) {
 	require.Equal(t, fsm.CodeEngineUnavailable, f.Code)
 	require.ErrorContains(t, err, "TOKEN: redact: a secret has less than 6 bytes")
 
-	t.Setenv("TOKEN", "") // a variable without a value has no secret
+	t.Setenv("TOKEN", "") // an unset variable has no secret
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, "ok", o.FinalText)

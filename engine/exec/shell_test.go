@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// shell is an agent that is a few lines of shell.
+// shell is an agent of a few lines of shell.
 func shell(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
 	return exec.Config{
@@ -35,7 +35,7 @@ func shell(tb testing.TB, lines ...string) exec.Config {
 	}
 }
 
-// residentShell is one that stays; it finds its input, as JSON, on its standard input.
+// residentShell is a resident one; its input is JSON on standard input.
 func residentShell(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
 	cfg := shell(tb, lines...)
@@ -43,13 +43,13 @@ func residentShell(tb testing.TB, lines ...string) exec.Config {
 	return cfg
 }
 
-// What the agents of these tests say.
+// The agents' output.
 const (
 	saysOK  = `echo '{"type":"final","text":"ok"}'`
 	saysEnd = `echo '{"type":"end"}'`
 )
 
-// B1: the idle limit holds also for an agent that closed its output and goes on.
+// B1: the idle limit also holds for an agent that closed its output and continues.
 func TestIdleLimitHoldsAfterTheOutputIsClosed(t *testing.T) {
 	cfg := shell(t, saysOK, "exec >/dev/null 2>&1", "sleep 1000")
 	cfg.IdleLimit = 200 * time.Millisecond
@@ -59,11 +59,11 @@ func TestIdleLimitHoldsAfterTheOutputIsClosed(t *testing.T) {
 	require.Contains(t, o.Process.Detail, "no output for 200ms")
 }
 
-// D6: a resident agent that ends its turn and then its process has done its turn, however fast it
-// is; that it is gone is reported as a loss, once.
+// D6: a resident agent that exits right after its turn has done the turn; the exit is reported as a
+// loss, once.
 func TestResidentAgentMayExitRightAfterItsTurn(t *testing.T) {
 	for _, last := range []string{"exit 0", "exit 3", "kill -9 $$"} {
-		for range 10 { // sometimes the process is gone when the turn is judged, sometimes not yet
+		for range 10 { // the process may be gone when the turn is judged
 			e := started(t, residentShell(t, "read -r input", saysOK, saysEnd, last))
 			lost := make(chan string, 10)
 			stop := e.OnLoss(func(id string, _ error) { lost <- id })
@@ -79,8 +79,8 @@ func TestResidentAgentMayExitRightAfterItsTurn(t *testing.T) {
 	}
 }
 
-// A resident agent that ends its turn without reading its input has not done it: the rest would
-// begin its next one.
+// A resident agent that ends its turn without reading its input has failed: the rest would begin
+// its next turn.
 func TestResidentAgentThatDoesNotReadItsInputFails(t *testing.T) {
 	turn := job(t)
 	turn.Prompt = strings.Repeat("x", 1<<20) // more than a pipe holds
@@ -146,8 +146,7 @@ func TestLostSessionIsRecognized(t *testing.T) {
 	}
 }
 
-// Closing an engine takes one grace, not one for each process: here each process ends once all have
-// been asked to.
+// Close takes one grace in total, not one per process: each process ends once all were signaled.
 func TestCloseEndsResidentAgentsAtTheSameTime(t *testing.T) {
 	const n = 3
 	dir := t.TempDir()

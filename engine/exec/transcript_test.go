@@ -12,8 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// An attempt of several rounds has one transcript, and each round's messages point to where they
-// stand in it.
+// An attempt's rounds share one transcript, and each round's messages refer to their place in it.
 func TestRoundsOfAnAttemptShareOneTranscript(t *testing.T) {
 	e := scriptedWith(t, func(*exec.Config) {})
 	turn := job(t, "final one")
@@ -30,8 +29,7 @@ func TestRoundsOfAnAttemptShareOneTranscript(t *testing.T) {
 	}
 }
 
-// I11: all rounds of an attempt share the limit of its transcript; what is not in it has no place
-// to point to.
+// I11: an attempt's rounds share its transcript's limit; text beyond it has no place.
 func TestRoundsOfAnAttemptShareTheTranscriptLimit(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.MaxTranscript = 1 << 10 })
 	turn := job(t, "long 2000", "final ok")

@@ -16,15 +16,14 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// program writes a shell script that is the agent.
 func program(tb testing.TB, path, body string) {
 	tb.Helper()
 	require.NoError(tb, os.WriteFile(path+".new", []byte("#!/bin/sh\n"+body+"\n"), 0o700))
 	require.NoError(tb, os.Rename(path+".new", path))
 }
 
-// versioned is an agent that says its version, counts how often it was asked, and otherwise ends
-// its turn with a session.
+// versioned is an agent that prints its version, counts the queries, and otherwise ends its turn
+// with a session.
 func versioned(version string) string {
 	return `if [ "$1" = --version ]; then echo x >> "$0.asked"; echo "agent-cli ` + version + ` (build 7.7)"; exit 0; fi
 echo '{"type":"session","id":"s1"}'; echo "{\"type\":\"final\",\"text\":\"home $HOME\"}"`
@@ -43,8 +42,8 @@ func versionedConfig(path, dir string) exec.Config {
 	}
 }
 
-// The version is asked for once for each program that is installed, stands in the handle, and is
-// told where it was never tried.
+// The version is queried once per installed program, is stored in the handle, and is reported if
+// untested.
 func TestVersionIsAskedOnceAndStoredInTheHandle(t *testing.T) {
 	for version, odd := range map[string]bool{"1.2.0": false, "1.9.99": false, "1.10.0": false, "1.10.1": true,
 		"0.9": true, "2.0.0": true} {
@@ -77,8 +76,7 @@ func TestVersionIsAskedOnceAndStoredInTheHandle(t *testing.T) {
 	}
 }
 
-// A program that was updated meanwhile is asked again; one that cannot answer, or has been removed,
-// is no engine.
+// An updated program is queried again; one that cannot answer, or was removed, is no engine.
 func TestReplacedProgramIsAskedAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
@@ -104,7 +102,7 @@ func TestReplacedProgramIsAskedAgain(t *testing.T) {
 	require.Equal(t, fsm.CodeEngineUnavailable, f.Code)
 }
 
-// A query has nothing of the user's, ends with its context, and is bounded.
+// A query gets no user data, ends with its context, and is bounded.
 func TestQueryIsBoundedAndLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
@@ -136,8 +134,8 @@ func TestQueryIsBoundedAndLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// E2: an agent whose own files are gone cannot go on, and says so; one that was given none was not
-// set up.
+// E2: an agent whose files are gone says that it cannot continue; one without a home was not set
+// up.
 func TestTurnWithoutItsHomeFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
@@ -168,7 +166,7 @@ func TestTurnWithoutItsHomeFails(t *testing.T) {
 	require.NoDirExists(t, turn.HomeDir, "nothing is begun anew")
 }
 
-// What a host cannot prepare fails its turn, with the host's code where it names one.
+// An error of Prepare fails the turn, with the host's code if it has one.
 func TestErrorOfPrepareFailsTheTurn(t *testing.T) {
 	for want, err := range map[fsm.Code]error{
 		fsm.CodeEngineUnavailable: errors.New("disk full"),
@@ -186,7 +184,7 @@ func TestErrorOfPrepareFailsTheTurn(t *testing.T) {
 	}
 }
 
-// Wrong versions are found when the engine is made.
+// Invalid versions are refused when the engine is made.
 func TestTriedMustBeVersions(t *testing.T) {
 	for _, tried := range [][2]string{{"new", ""}, {"", "v1"}, {"1.2.3-beta", ""}} {
 		cfg := scripted(t, t.TempDir())

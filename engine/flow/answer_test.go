@@ -19,8 +19,8 @@ import (
 
 type environment string
 
-// N1: typed answers return what was decided; a function that ships on yes does not ship on no. A
-// reply that selects nothing is refused before it is stored, and the question stays open.
+// N1: typed answers return the decision; a function that ships on yes does not ship on no. A reply
+// that selects nothing is refused before it is stored; the question stays open.
 func TestN1ConfirmAndChooseReturnWhatWasDecided(t *testing.T) {
 	deploy := func(c *flow.Ctx, _ string) (string, error) {
 		ship, err := flow.Confirm(c, "ship", engine.Question{Prompt: "Ship it?"})
@@ -53,7 +53,7 @@ func TestN1ConfirmAndChooseReturnWhatWasDecided(t *testing.T) {
 	}
 }
 
-// N1: where neither a person nor a default answer has decided, there is no value, and the error has
+// N1: without a decision by a person or a default answer there is no value, and the error carries
 // the answer.
 func TestN1ADeadlineIsUndecided(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)
@@ -91,7 +91,7 @@ func TestN1ADeadlineIsUndecided(t *testing.T) {
 	}
 }
 
-// N1: a default answer that the host has set decides like a person.
+// N1: a default answer set by the host decides like a person.
 func TestN1ADefaultAnswerDecides(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
@@ -105,7 +105,7 @@ func TestN1ADefaultAnswerDecides(t *testing.T) {
 	})
 }
 
-// N2: what a question cannot give is refused before it is asked.
+// N2: a question that cannot return the requested value is refused before it is asked.
 func TestN2AQuestionThatCannotDecideIsNotAsked(t *testing.T) {
 	for name, ask := range map[string]func(c *flow.Ctx) error{
 		"no yes": func(c *flow.Ctx) error {

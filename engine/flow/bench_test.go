@@ -14,7 +14,6 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// recorder is a Sink with a journal in memory.
 type recorder struct {
 	engine.Sink
 
@@ -30,7 +29,7 @@ func (r *recorder) Append(_ context.Context, entries ...engine.JournalEntry) err
 	return nil
 }
 
-// steps is a function of so many steps.
+// steps is a function of n steps.
 func steps(n int, f func(step int) (int, error)) engine.Engine {
 	return flow.New("steps", func(c *flow.Ctx, _ string) (string, error) {
 		for i := range n {
@@ -42,7 +41,7 @@ func steps(n int, f func(step int) (int, error)) engine.Engine {
 	})
 }
 
-// BenchmarkReplay1000 is what a turn costs that goes on after a thousand steps, without its store.
+// BenchmarkReplay1000 is a turn that continues after a thousand steps, without its store.
 func BenchmarkReplay1000(b *testing.B) {
 	var journal recorder
 	agent := steps(1000, func(step int) (int, error) { return step, nil })
@@ -55,7 +54,7 @@ func BenchmarkReplay1000(b *testing.B) {
 	}
 }
 
-// BenchmarkStep is a step with its commit on the memory store: the first hundred of a run, and the
+// BenchmarkStep is a step with its commit on the memory store: a run's first hundred, and the
 // hundred after nine thousand.
 func BenchmarkStep(b *testing.B) {
 	const measured = 100
@@ -81,8 +80,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkRoundTrip is a run that does one step and asks one question, as a function and as plain
-// code which does the same without a journal, on the memory store and one at a time.
+// BenchmarkRoundTrip is a run with one step and one question, as a function and as plain code
+// without a journal, on the memory store, one at a time.
 func BenchmarkRoundTrip(b *testing.B) {
 	agents := map[string]engine.Engine{
 		"flow": flow.New("one", func(c *flow.Ctx, _ string) (string, error) {
@@ -116,7 +115,6 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// benchHost serves the agent on a memory store.
 func benchHost(b *testing.B, agent engine.Engine) (*lifecycle.Lifecycle, func()) {
 	b.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Engine: agent})
@@ -131,7 +129,7 @@ func benchHost(b *testing.B, agent engine.Engine) (*lifecycle.Lifecycle, func())
 	}
 }
 
-// execute has one run of the agent executed.
+// execute executes one run of the agent.
 func execute(b *testing.B, agent engine.Engine) {
 	b.Helper()
 	lc, end := benchHost(b, agent)

@@ -15,15 +15,15 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 )
 
-// desk is the sink of turns that no lifecycle makes: it keeps the journal between them, and says
-// what was written when.
+// desk is a sink without a lifecycle: it keeps the journal between turns and records when entries
+// were written.
 type desk struct {
 	entries []engine.JournalEntry
-	writes  []int // how many entries each call of Append had
+	writes  []int // entries of each call of Append
 	said    []string
 	err     error // of each call
 
-	released int // how often the turn released the memory of its journal
+	released int // how often the turn released the journal's memory
 }
 
 func (d *desk) Release() { d.released++ }
@@ -47,7 +47,7 @@ func (d *desk) Append(_ context.Context, entries ...engine.JournalEntry) error {
 	return d.err
 }
 
-// turn executes a turn, and keeps what its end adds to the journal.
+// turn executes a turn and keeps the entries that its end adds to the journal.
 func (d *desk) turn(t *testing.T, f func(c *flow.Ctx, in string) (string, error), answers ...engine.Answer) (
 	engine.Outcome, error) {
 	t.Helper()
@@ -64,7 +64,7 @@ func answersTo(o engine.Outcome) (answers []engine.Answer) {
 	return answers
 }
 
-// M1: names have their bound, and what cannot be an output is refused when the host starts.
+// M1: names are bounded; a type that cannot be an output is refused when the host starts.
 func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
 	long := strings.Repeat("n", 128)
 	text := func(*flow.Ctx, string) (string, error) { return "", nil }
@@ -100,8 +100,8 @@ func TestM1NamesAndResultsHaveTheirBounds(t *testing.T) {
 	}
 }
 
-// M1: the memory of a journal is released once the function has read its last entry, before
-// anything else is executed, and not again.
+// M1: a journal's memory is released once, when the function has read the last entry and before any
+// new call.
 func TestM1AJournalIsReleasedWhenItIsRead(t *testing.T) {
 	d := new(desk)
 	ask := func(c *flow.Ctx) error {
@@ -137,8 +137,8 @@ func TestM1AJournalIsReleasedWhenItIsRead(t *testing.T) {
 	require.JSONEq(t, `{"value":1}`, string(last.Body), "released before the next effect")
 }
 
-// M1: what a function is given: the input; the prompt if it takes a text and there is no input;
-// nothing if it takes nothing. A run without the input that a function needs is held.
+// M1: a function's argument is the input; the prompt if it takes a text and there is no input;
+// nothing if it takes nothing. A run without a required input is held.
 func TestM1WhatAFunctionIsGiven(t *testing.T) {
 	text := flow.New("f", func(_ *flow.Ctx, in string) (string, error) { return in, nil })
 	for _, turn := range []engine.Turn{{Prompt: "a"}, {Prompt: "b", InputJSON: []byte(`"a"`)}} {
@@ -182,7 +182,7 @@ func (brittle) UnmarshalJSON(body []byte) error {
 	panic("no input")
 }
 
-// M2: an input whose decoding panics or exits holds the run, as one that does not fit: an earlier
+// M2: an input whose decoding panics or exits holds the run, like one of the wrong type: an earlier
 // turn may have registered compensations.
 func TestM2AnInputThatCannotBeDecodedHoldsTheRun(t *testing.T) {
 	agent := flow.New("f", func(*flow.Ctx, brittle) (string, error) { panic("it is executed") })
@@ -195,10 +195,9 @@ func TestM2AnInputThatCannotBeDecodedHoldsTheRun(t *testing.T) {
 	}
 }
 
-// noJournal is a sink whose host keeps no journals.
 type noJournal struct{ engine.Sink }
 
-// M1: without a journal no function is executed, and the error of its host ends the turn.
+// M1: without a journal no function is executed, and the host's error ends the turn.
 func TestM1WithoutAJournalNothingIsExecuted(t *testing.T) {
 	agent := flow.New("f", func(*flow.Ctx, string) (string, error) { panic("it is executed") })
 	for _, sink := range []engine.Sink{noJournal{}, &desk{err: engine.ErrNoJournal}} {
@@ -213,9 +212,8 @@ func TestM1WithoutAJournalNothingIsExecuted(t *testing.T) {
 	require.Equal(t, gone, err)
 }
 
-// M1: the pauses between tries double from the first to the longest; a first one that is longer
-// than that stays as it is. Times that are not set are a second and a minute, and no limit of a
-// try.
+// M1: pauses between tries double from the first to the longest; a longer first pause stays.
+// Defaults: one second, one minute, no limit of a try.
 func TestM1PausesOfAStep(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy flow.Policy
@@ -255,8 +253,7 @@ func seconds(all ...int) []time.Duration {
 	return times
 }
 
-// M1: the text of an error is kept up to its bound, without half a character, and is the same in
-// all turns.
+// M1: the text of an error is cut to its bound between characters, the same in all turns.
 func TestM1TheTextOfAnErrorIsBounded(t *testing.T) {
 	const most = 16 << 10
 	for name, test := range map[string]struct{ text, kept string }{
@@ -285,8 +282,8 @@ func TestM1TheTextOfAnErrorIsBounded(t *testing.T) {
 	}
 }
 
-// M1: a sleep ends at the first microsecond that is not too early, a run whose branches sleep goes
-// on with the first of them, and one that need not sleep goes on at once.
+// M1: a sleep ends at the first microsecond that is not too early; a run with sleeping branches
+// continues with the first of them; a zero sleep continues at once.
 func TestM1WhenASleepEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().UTC() // a whole number of microseconds
@@ -317,8 +314,7 @@ func TestM1WhenASleepEnds(t *testing.T) {
 	})
 }
 
-// M1: outside a step there is neither a key nor progress; inside, each step has its own key, and so
-// has each of what is deferred.
+// M1: only steps have keys and progress; each step and each compensation has its own key.
 func TestM1KeysAndProgressAreForSteps(t *testing.T) {
 	require.Empty(t, flow.Key(t.Context()))
 	require.ErrorContains(t, flow.Progress(t.Context(), "x"), "Progress needs the context of a step")
@@ -349,7 +345,7 @@ func TestM1KeysAndProgressAreForSteps(t *testing.T) {
 	require.Equal(t, []string{"1.b2.1", "1.b2.u1", "u2", "u1"}, paths)
 }
 
-// M1: what a step may depend on is written before it, and all else with the next entry or the
+// M1: values that a step may depend on are written before it, all others with the next entry or the
 // turn's end.
 func TestM1WhatIsWrittenWhen(t *testing.T) {
 	d := &desk{}

@@ -22,14 +22,14 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// task is the input of a run in a tree: what it does, and how deep the tree goes below it.
+// task is the input of a run in a tree: its work and the levels below.
 type task struct {
 	Word  string
 	Depth int
 }
 
-// tree is a function whose runs start two further ones each, down to the leaves, which ask and have
-// an effect.
+// tree is a function whose runs start two more each, down to the leaves, which ask and have an
+// effect.
 func tree(w *world) engine.Engine {
 	return flow.New("tree", func(c *flow.Ctx, in task) (string, error) {
 		if in.Depth == 0 {
@@ -51,8 +51,8 @@ func tree(w *world) engine.Engine {
 	})
 }
 
-// M3 M5: a tree of three levels comes to the same end wherever its host crashes; each run of it is
-// started once, and each end arrives once.
+// M3 M5: a tree of three levels ends the same wherever its host crashes; each run starts once, and
+// each end arrives once.
 func TestM3ATreeSurvivesACrashAtEveryCommit(t *testing.T) {
 	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
 		w := &world{tries: make(map[string]int)}
@@ -69,8 +69,8 @@ func TestM3ATreeSurvivesACrashAtEveryCommit(t *testing.T) {
 	})
 }
 
-// M3: the parent waits as a queued run without a slot. Its children's questions stand in the inbox
-// with the way to the root, and are answered there.
+// M3: the parent waits queued without a slot. Its children's questions are in the inbox with the
+// path to the root, and are answered there.
 func TestM3AChildsQuestionStandsInTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{tries: make(map[string]int)}
@@ -108,7 +108,7 @@ func TestM3AChildsQuestionStandsInTheInbox(t *testing.T) {
 	})
 }
 
-// M3: a cancel goes down to the leaves, and their questions are closed.
+// M3: a cancel reaches the leaves, and their questions are closed.
 func TestM3ACancelGoesDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{tries: make(map[string]int)}
@@ -132,8 +132,8 @@ func TestM3ACancelGoesDown(t *testing.T) {
 	})
 }
 
-// M3: a function goes on when any child has ended, and with it end the others; the error of a child
-// that has failed says why.
+// M3: a function continues when any child has ended and ends the others; a failed child's error
+// says why.
 func TestM3AnyChildIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := flow.New("race", func(c *flow.Ctx, in string) (string, error) {
@@ -177,8 +177,8 @@ func TestM3AnyChildIsEnough(t *testing.T) {
 	})
 }
 
-// M3: branches that wait for children go on each by itself, and a wait for children ends in time
-// where another branch sleeps.
+// M3: branches that wait for children continue separately; a wait for children ends in time while
+// another branch sleeps.
 func TestM3BranchesWaitForTheirChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
@@ -233,7 +233,7 @@ func TestM3BranchesWaitForTheirChildren(t *testing.T) {
 	})
 }
 
-// M3: what cannot be a child ends the run with a reason, and so does a tree that is too deep.
+// M3: an invalid child or a tree that is too deep ends the run with a reason.
 func TestM3RefusedChildren(t *testing.T) {
 	for name, test := range map[string]struct {
 		child engine.Child
@@ -270,7 +270,7 @@ func TestM3RefusedChildren(t *testing.T) {
 	})
 }
 
-// M3: which child was first stays so, also once another one has ended.
+// M3: the first child stays the first, also after another one has ended.
 func TestM3WaitAnyKeepsItsIndex(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := serve(t, memory.New(), flow.New("race", func(c *flow.Ctx, prompt string) (string, error) {
@@ -332,7 +332,7 @@ func TestM3AChildsOutputIsTyped(t *testing.T) {
 	}
 }
 
-// metered counts the reads of runs, by one and by pages.
+// metered counts the reads of runs, single and paged.
 type metered struct {
 	*memory.Store
 
@@ -354,7 +354,7 @@ func (m *metered) Confirm(ctx context.Context, read func(store.Reader) error) er
 	return m.Store.Confirm(ctx, read)
 }
 
-// napper is a function whose children sleep for so many minutes.
+// napper is a function whose children sleep for the given minutes.
 func napper(f func(c *flow.Ctx, spawn func(minutes int) flow.Child) error) engine.Engine {
 	return flow.New("many", func(c *flow.Ctx, minutes int) (string, error) {
 		if minutes > 0 { // a child
@@ -367,8 +367,8 @@ func napper(f func(c *flow.Ctx, spawn func(minutes int) flow.Child) error) engin
 	})
 }
 
-// M3: a function that goes on with each of many children as it ends reads so many runs for each,
-// however many children there are: by WaitAny, or in branches.
+// M3: a function that waits for many children by WaitAny or in branches reads a bounded number of
+// runs per end, however many children there are.
 func TestM3ManyChildrenAreNotReadAtEachEnd(t *testing.T) {
 	oneByOne := func(c *flow.Ctx, children []flow.Child) error {
 		for len(children) > 0 {
@@ -393,7 +393,7 @@ func TestM3ManyChildrenAreNotReadAtEachEnd(t *testing.T) {
 		}
 		return flow.All(c, branches...)
 	}
-	const readsForEach = 16 // 12 are usual; it was half as many as there are children
+	const readsForEach = 16 // usually 12; it was half the number of children
 	for name, wait := range map[string]func(*flow.Ctx, []flow.Child) error{"one by one": oneByOne,
 		"in branches": inBranches} {
 		for _, n := range []int{30, 60} {
@@ -419,8 +419,8 @@ func TestM3ManyChildrenAreNotReadAtEachEnd(t *testing.T) {
 	}
 }
 
-// M3: a child that ends while a step is executed is found in the same turn, though it was open
-// before: so the branch that waits for it need not wait for the answer in another branch.
+// M3: a child that ends during a step is found in the same turn, so the branch that waits for it
+// need not wait for the answer in another branch.
 func TestM3AChildThatEndsDuringAStepIsFoundAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
@@ -454,7 +454,6 @@ func TestM3AChildThatEndsDuringAStepIsFoundAfterIt(t *testing.T) {
 	})
 }
 
-// family is a desk whose turns can start runs.
 type family struct {
 	desk
 
@@ -481,7 +480,7 @@ func (f *family) runTurn(t *testing.T) (engine.Outcome, error) {
 	}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, f)
 }
 
-// M3: a child that is refused fails the run, with its place; a turn that is over does not.
+// M3: a refused child fails the run and names its place; a turn that is over does not.
 func TestM3WhyAChildIsNotStarted(t *testing.T) {
 	_, err := (&family{refusal: engine.ErrTooManyChildren}).runTurn(t)
 	require.ErrorContains(t, err, `spawn "kid" at 1: engine: too many runs in a tree`)
@@ -489,7 +488,7 @@ func TestM3WhyAChildIsNotStarted(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrStale, "it is that of the turn")
 }
 
-// M3: a result of 16 KiB is copied into the journal, and a larger one is read from the child's
+// M3: a result of up to 16 KiB is copied into the journal; a larger one is read from the child's
 // record.
 func TestM3WhichResultsAreCopied(t *testing.T) {
 	const most = 16 << 10

@@ -18,13 +18,13 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// world is what the steps of a play have done outside of the run, by their keys.
+// world records the steps' effects outside of the run, by key.
 type world struct {
 	mu    sync.Mutex
 	tries map[string]int // guarded by mu
 }
 
-// effect is a step that has the word as its result, which is kept by the key.
+// effect is a step that returns the word, recorded by key.
 func (w *world) effect(word string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		w.mu.Lock()
@@ -34,8 +34,8 @@ func (w *world) effect(word string) func(context.Context) (string, error) {
 	}
 }
 
-// check requires these effects, each with one key, and at most one step to have been executed
-// twice: the one whose commit the crash has hit.
+// check requires these effects, each with one key. Only the step whose commit the crash has hit may
+// have been executed twice.
 func (w *world) check(t *testing.T, keys ...string) {
 	t.Helper()
 	w.mu.Lock()
@@ -57,8 +57,8 @@ func hosting(agent engine.Engine) lifecycle.Config {
 	return lifecycle.Config{Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat}
 }
 
-// M1 M5: the order agent (charge, ask, ship in a loop, sleep, mail) comes to the same end wherever
-// its host crashes; no step that was kept is executed again, and no answer is lost.
+// M1 M5: the order agent (charge, ask, ship in a loop, sleep, mail) ends the same wherever its host
+// crashes; no stored step is executed again, and no answer is lost.
 func TestM1AnOrderSurvivesACrashAtEveryCommit(t *testing.T) {
 	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
 		w := &world{tries: make(map[string]int)}
@@ -93,7 +93,7 @@ func TestM1AnOrderSurvivesACrashAtEveryCommit(t *testing.T) {
 	})
 }
 
-// M1 M5: so do branches that ask together, and the compensation of a function that fails.
+// M1 M5: the same for branches that ask together and the compensation of a failed function.
 func TestM1BranchesAndCompensationSurviveACrashAtEveryCommit(t *testing.T) {
 	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
 		w := &world{tries: make(map[string]int)}
@@ -124,13 +124,13 @@ func TestM1BranchesAndCompensationSurviveACrashAtEveryCommit(t *testing.T) {
 	})
 }
 
-// unlucky is an agent that is lost in each turn, after it has stored so many entries in it.
+// unlucky is an agent that is lost in each turn after a number of entries.
 type unlucky struct {
 	engine.Engine
 	after int
 }
 
-// RunTurn has the agent killed from outside.
+// RunTurn kills the agent from outside.
 func (u unlucky) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
@@ -141,7 +141,6 @@ func (u unlucky) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	return o, err
 }
 
-// counting is the Sink of a turn that is killed once so many entries are stored.
 type counting struct {
 	engine.Sink
 	engine.Journal
@@ -159,8 +158,8 @@ func (s *counting) Append(ctx context.Context, entries ...engine.JournalEntry) e
 	return s.Journal.Append(ctx, entries...)
 }
 
-// J3 M1: a function that stores a step in each turn comes to its end, however often it is lost; one
-// that is lost at the same step again and again fails.
+// J3 M1: a function that stores a step in each turn finishes, however often it is lost; one that is
+// lost at the same step repeatedly fails.
 func TestJ3M1AFunctionThatGetsFurtherIsNotGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		after, turns int

@@ -15,15 +15,15 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// The helpers of all examples in this package. A host handles an error; here it ends the program.
+// Helpers of all examples. A host handles an error; here it ends the program.
 func must(err error) {
 	if err != nil {
 		log.Panic(err)
 	}
 }
 
-// newHost returns a host that can execute the functions, under their names. A turn of such a
-// function may always be repeated, so OnInterrupt is Repeat.
+// newHost returns a host that executes the functions under their names. A function's turn may
+// always be repeated, so OnInterrupt is Repeat.
 func newHost(functions map[string]engine.Engine, clock lifecycle.Clock) *lifecycle.Lifecycle {
 	lc, err := lifecycle.New(lifecycle.Config{Engines: functions, Forgiving: true, OnInterrupt: lifecycle.Repeat,
 		Clock: clock})
@@ -95,8 +95,8 @@ type Shipped struct {
 }
 
 // An order is straight-line code: it charges, asks where to ship, ships item by item, and sends a
-// mail. After a crash or a deploy the function continues; a step whose result is stored is not
-// executed again. While the run waits for the address, it costs one database row.
+// mail. After a crash or a deploy the function continues; stored steps are not executed again. A
+// waiting run costs one database row.
 func Example() {
 	order := flow.New("order", func(c *flow.Ctx, in Order) (out Shipped, err error) {
 		out.Charge, err = flow.Step(c, "charge", func(ctx context.Context) (string, error) {
@@ -144,8 +144,8 @@ func Example() {
 	// {"charge":"charge-order-7/1/charge","parcels":["tea to Rome","cup to Rome"]}
 }
 
-// A failed step is tried again as its Policy says. The stored result counts from then on: the
-// function is called once more after the answer, and the step is not.
+// A failed step is tried again according to its Policy. The stored result counts from then on:
+// after the answer the function is called again, but the step is not.
 func ExampleStep() {
 	tries := 0
 	order := flow.New("order", func(c *flow.Ctx, _ struct{}) (string, error) {
@@ -167,7 +167,7 @@ func ExampleStep() {
 }
 
 // Ask returns the text, the form's value or, with engine.Answer, the whole answer. A form needs a
-// schema; the module interaction/typed makes it from the type.
+// schema; interaction/typed derives it from the type.
 func ExampleAsk() {
 	type parcel struct {
 		City  string `json:"city"`
@@ -192,8 +192,7 @@ func ExampleAsk() {
 	// Output: 2 boxes to Rome; today: true
 }
 
-// Approve returns the arguments that a person approved, perhaps after an edit. Execute these and no
-// others.
+// Approve returns the arguments that a person approved, perhaps edited. Execute only these.
 func ExampleApprove() {
 	order := flow.New("order", func(c *flow.Ctx, _ struct{}) (string, error) {
 		q, err := engine.ApprovalOf("Refund the customer?", "refund", map[string]any{"amount": 420})
@@ -220,8 +219,7 @@ func ExampleApprove() {
 	// no refund
 }
 
-// Sleep parks the run for a week: no process has to live that long. Now is the time at which the
-// function first got there.
+// Sleep parks the run for a week without a process. Now is the time of the first call.
 func ExampleCtx_Sleep() {
 	reminder := flow.New("reminder", func(c *flow.Ctx, _ struct{}) (string, error) {
 		began := c.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// host is a lifecycle that serves on a store in a bubble of synctest.
+// host is a lifecycle that serves in a synctest bubble.
 type host struct {
 	*testing.T
 	*lifecycle.Lifecycle
@@ -28,7 +28,7 @@ type host struct {
 	stop func()
 }
 
-// serve has the agent served on the store until the test ends or stop is called.
+// serve serves the agent on the store until the test ends or stop is called.
 func serve(t *testing.T, s store.Store, agent engine.Engine) *host {
 	t.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat,
@@ -81,7 +81,7 @@ func (h *host) ended() string {
 	return r.FinalText
 }
 
-// held requires the run to be held, and returns why.
+// held requires the run to be held, and returns the reason.
 func (h *host) held() string {
 	h.Helper()
 	r := h.run()
@@ -90,13 +90,13 @@ func (h *host) held() string {
 	return r.Block.Reason
 }
 
-// ledger counts what steps have done.
+// ledger records steps.
 type ledger struct {
 	mu   sync.Mutex
 	done []string // guarded by mu
 }
 
-// do is a step that notes the word and returns it.
+// do is a step that records and returns the word.
 func (l *ledger) do(word string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) {
 		l.mu.Lock()
@@ -126,8 +126,8 @@ type out struct {
 	Text string `json:"text"`
 }
 
-// M1: a function goes on where it was, through questions, sleeps and restarts of its host; what it
-// has kept is not executed again, and a parked or sleeping run holds no slot.
+// M1: a function continues through questions, sleeps and restarts of its host; stored steps are not
+// executed again, and a parked or sleeping run holds no slot.
 func TestM1AFunctionGoesOnWhereItWas(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -192,8 +192,8 @@ func TestM1AFunctionGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
-// M1: values that a step may depend on are written before it is executed, so that they are the same
-// when it is executed again after its host was lost.
+// M1: values that a step may depend on are written before it, so that they stay the same when it is
+// repeated after the loss of its host.
 func TestM1ValuesAreTheSameWhenAStepIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
@@ -218,7 +218,7 @@ func TestM1ValuesAreTheSameWhenAStepIsRepeated(t *testing.T) {
 	})
 }
 
-// M1: parallel branches keep their places, ask together, and go on when all is answered.
+// M1: parallel branches keep their places, ask together, and continue when all is answered.
 func TestM1BranchesAskTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -257,8 +257,8 @@ func TestM1BranchesAskTogether(t *testing.T) {
 	})
 }
 
-// M1: several questions of one place, with a rule, are answered in their order; those that were not
-// needed have no answer.
+// M1: several questions of one place, with a rule, are answered in their order; unneeded ones have
+// no answer.
 func TestM1AskAllWithARule(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		agent := flow.New("rule", func(c *flow.Ctx, _ string) (string, error) {
@@ -281,7 +281,7 @@ func TestM1AskAllWithARule(t *testing.T) {
 	})
 }
 
-// M1: forms are decoded, and approvals bind what is executed.
+// M1: forms are decoded, and only approved arguments are executed.
 func TestM1FormsAndApprovals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		type form struct{ Name string }
@@ -307,8 +307,8 @@ func TestM1FormsAndApprovals(t *testing.T) {
 	})
 }
 
-// M1: a step is tried as its policy says, by the host's clock; its last error is kept, and is the
-// same in every turn.
+// M1: a step is tried according to its policy, by the host's clock; its last error is stored, and
+// is the same in every turn.
 func TestM1StepsAreTriedAsTheirPolicySays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tries := 0
@@ -342,8 +342,8 @@ func TestM1StepsAreTriedAsTheirPolicySays(t *testing.T) {
 	})
 }
 
-// M1: when a function fails, what it deferred is executed in reverse order, each once, also where
-// the compensation itself is put off; one that fails does not keep the others from it.
+// M1: a failed function's compensations are executed in reverse order, each once, also if the
+// compensation is put off; a failing one does not stop the others.
 func TestM1CompensationInReverseOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -394,7 +394,7 @@ func TestM1CompensationInReverseOrder(t *testing.T) {
 	})
 }
 
-// M1: a cancel arrives as the context, and nothing is compensated or executed after it.
+// M1: a cancel ends the context; after it nothing is compensated or executed.
 func TestM1ACancelArrivesAsTheContext(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -420,8 +420,8 @@ func TestM1ACancelArrivesAsTheContext(t *testing.T) {
 	})
 }
 
-// M2: a journal that does not fit the code holds the run, and the reason names what both have; with
-// the code that fits it goes on.
+// M2: a journal that does not fit the code holds the run, with a reason that names both calls; with
+// fitting code it continues.
 func TestM2AJournalThatDoesNotFitHoldsTheRun(t *testing.T) {
 	type body = func(c *flow.Ctx, _ string) (string, error)
 	var l ledger
@@ -489,7 +489,7 @@ func TestM2AJournalThatDoesNotFitHoldsTheRun(t *testing.T) {
 	require.NotContains(t, l.String(), "pay")
 }
 
-// M2: a result whose members are not those of the type is another type's.
+// M2: a result with other members than the type's is of another type.
 func TestM2AResultOfAnotherStructHoldsTheRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		type other struct{ Amount int }
@@ -509,7 +509,7 @@ func TestM2AResultOfAnotherStructHoldsTheRun(t *testing.T) {
 	})
 }
 
-// M2, E2: a run of one function, or of another engine, is not gone on with by another function.
+// M2, E2: no function continues a run of another function or engine.
 func TestM2ARunBelongsToItsFunction(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := memory.New()
@@ -524,7 +524,7 @@ func TestM2ARunBelongsToItsFunction(t *testing.T) {
 	})
 }
 
-// M2: Version lets new runs see a change, and old ones not, wherever they were.
+// M2: Version shows a change to new runs only, wherever old runs are.
 func TestM2VersionIsForIntendedChanges(t *testing.T) {
 	before := func(c *flow.Ctx, _ string) (string, error) {
 		return flow.Ask[string](c, "q", ask("?"))
@@ -560,7 +560,7 @@ func TestM2VersionIsForIntendedChanges(t *testing.T) {
 	}
 }
 
-// M1: what cannot be kept fails the run with a reason that says so.
+// M1: a result that cannot be stored fails the run with a reason.
 func TestM1AStepThatCannotBeKeptFailsTheRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		step   func(context.Context) (any, error)

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// gift charges, asks where to, ships there, asks what to write, and says what it did.
+// gift charges, asks for the address, ships, asks for the text, and reports.
 func gift(l *ledger) *flow.Agent[string, string] {
 	return flow.New("gift", func(c *flow.Ctx, _ string) (string, error) {
 		said, err := flow.Step(c, "charge", l.do("charge"))
@@ -33,7 +33,7 @@ func gift(l *ledger) *flow.Agent[string, string] {
 	})
 }
 
-// fork forks a run, and returns the fork once it has come to rest.
+// fork forks a run and returns the fork at rest.
 func (h *host) fork(id string, at lifecycle.At) lifecycle.Run {
 	h.Helper()
 	fork, err := h.Fork(h.Context(), id, at)
@@ -44,8 +44,8 @@ func (h *host) fork(id string, at lifecycle.At) lifecycle.Run {
 	return fork
 }
 
-// J6 M1: a fork of a function's run has the journal as it was at the question: what was kept before
-// is not executed again, and what came later is.
+// J6 M1: a fork of a function's run has the journal up to the question: earlier steps are not
+// executed again, later ones are.
 func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -77,8 +77,8 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 	})
 }
 
-// J6 M1: a fork of a run that has failed goes on after its last answers; of questions that were
-// asked together another answer may replace one.
+// J6 M1: a fork of a failed run continues after its last answers; another answer may replace one of
+// several asked together.
 func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -111,7 +111,7 @@ func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
 	})
 }
 
-// J6 M1: a fork that could not go on is refused.
+// J6 M1: a fork that could not continue is refused.
 func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -130,7 +130,7 @@ func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, lifecycle.ErrCannotFork)
 		require.ErrorContains(t, err, `the run belongs to flow "gift", and the engine is function "other"`)
 
-		plain, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s}) // knows no engine that could refuse
+		plain, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s}) // has no engine that could refuse
 		require.NoError(t, err)
 		defer plain.Close()
 		late, err := plain.Fork(t.Context(), "r", lifecycle.At{Question: 1})
@@ -144,8 +144,8 @@ func TestJ6ForksOfFunctionsThatAreRefused(t *testing.T) {
 	})
 }
 
-// J6 M3: results of children that the function has are inherited. Children that had not ended are
-// the source's own, so that a fork could never have their results.
+// J6 M3: a fork inherits the results of children that its function has read. Other children belong
+// to the source; the fork could never get their results.
 func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -196,8 +196,8 @@ func TestJ6AForkHasTheResultsOfChildren(t *testing.T) {
 	})
 }
 
-// J6 M3: a child that had ended when the question was asked, and for which the function waits only
-// afterwards, is the source's own. The fork fails there and says so, and the child is not started
+// J6 M3: a child that had ended before the question, but whose result the function reads only
+// afterwards, belongs to the source. The fork fails there and says so; the child is not started
 // again.
 func TestJ6AForkThatWaitsForAChildOfItsSourceFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestJ6AForkThatWaitsForAChildOfItsSourceFails(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			if err := c.Sleep(time.Hour); err != nil { // the child ends meanwhile
+			if err := c.Sleep(time.Hour); err != nil { // the child ends during it
 				return "", err
 			}
 			answer, err := flow.Ask[string](c, "one", ask("One?"))
@@ -234,8 +234,8 @@ func TestJ6AForkThatWaitsForAChildOfItsSourceFails(t *testing.T) {
 	})
 }
 
-// N11 M1: a fork asks an approval again that its function has in the journal, since what was approved
-// is not the fork's; what was done before is not done again. The fork's own answer stays.
+// N11 M1: a fork repeats the approvals in its journal, since the approval was the source's; earlier
+// steps are not repeated. The fork's own answer stays.
 func TestN11AForkOfAFunctionAsksApprovalsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// call has a form as JSON that does not lead back to it, as types of language models' libraries do.
+// call does not decode from its JSON, like types of some model libraries.
 type call struct{ Name, Arguments string }
 
 func (c call) MarshalJSON() ([]byte, error) {
@@ -40,8 +40,8 @@ func (c *color) UnmarshalJSON(body []byte) error {
 	return nil
 }
 
-// M1: what a step returns is the same in the turn that executes it and in all later ones, whatever
-// its type loses as JSON.
+// M1: a step's result is the same in the turn that executes it and in later ones, whatever its type
+// loses as JSON.
 func TestM1AResultIsTheSameInEachTurn(t *testing.T) {
 	type hidden struct {
 		Shown  int
@@ -79,8 +79,8 @@ func same[T any](t *testing.T, name string, v T) {
 	})
 }
 
-// M1: a result that later turns could not decode fails the run at once, and is compensated; nobody
-// is asked. The error of a step is kept also where its result is of such a type.
+// M1: a result that later turns could not decode fails the run at once, with compensation and
+// without a question. A step's error is stored even if its result type cannot be.
 func TestM1AResultThatDoesNotDecodeIsRefused(t *testing.T) {
 	for reason, step := range map[string]func(c *flow.Ctx) error{
 		"cannot unmarshal object into Go struct field": func(c *flow.Ctx) error {
@@ -115,7 +115,7 @@ func TestM1AResultThatDoesNotDecodeIsRefused(t *testing.T) {
 	d := &desk{}
 	o, err := d.turn(t, f)
 	require.NoError(t, err)
-	d.entries[2].Body = []byte(`{"value":"","error":"earlier"}`) // as earlier releases have written it
+	d.entries[2].Body = []byte(`{"value":"","error":"earlier"}`) // as written by earlier releases
 	_, err = d.turn(t, f, answersTo(o)...)
 	require.NoError(t, err)
 	require.Equal(t, []string{"step a: no paint, step b: no call, step c: earlier", texts[0]}, texts)
@@ -125,7 +125,7 @@ type named struct{ Name string }
 
 func (n *named) String() string { return n.Name }
 
-// M3: a child's object is not taken for an empty text.
+// M3: a child's object is not decoded as an empty text.
 func TestM3AnObjectIsNoText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		agent := flow.New("f", func(c *flow.Ctx, in string) (any, error) {
@@ -140,7 +140,7 @@ func TestM3AnObjectIsNoText(t *testing.T) {
 	})
 }
 
-// M1: the end of a child is the same in each turn, too.
+// M1: a child's end is the same in each turn, too.
 func TestM1TheEndOfAChildIsTheSameInEachTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var seen []string
@@ -163,8 +163,8 @@ func TestM1TheEndOfAChildIsTheSameInEachTurn(t *testing.T) {
 	})
 }
 
-// N2: a question that cannot give what the code asks for is refused at the call, with the reason,
-// and compensated; nobody is asked.
+// N2: a question that cannot return the requested type is refused at the call, with a reason and
+// compensation, and not asked.
 func TestN2AQuestionThatCannotGiveTheTypeIsRefused(t *testing.T) {
 	confirm := engine.Question{Kind: engine.Confirm, Prompt: "Ship?"}
 	form := func(schema string) engine.Question {

@@ -48,8 +48,8 @@ func TestM1TheLongestTimes(t *testing.T) {
 	}
 }
 
-// M1: a try that takes too long has the error of a deadline, in its context and in derived ones; one
-// of a turn that ends has not.
+// M1: a try that takes too long has a deadline error, in its context and in derived ones; a try in
+// a turn that ends has not.
 func TestM1ATryThatTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := func(c *flow.Ctx, _ string) (string, error) {
@@ -69,7 +69,7 @@ func TestM1ATryThatTakesTooLong(t *testing.T) {
 	})
 }
 
-// J: usage that steps report is the turn's, once each, and a budget holds the run.
+// J: usage reported by steps is added to the turn once each, and a budget holds the run.
 func TestM1StepsReportTheirUsage(t *testing.T) {
 	require.Error(t, flow.AddUsage(t.Context(), engine.Usage{}))
 	bubble(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestM1StepsReportTheirUsage(t *testing.T) {
 	})
 }
 
-// J13: no usage that a step reports lowers that of others, and no sum overflows: a budget would not
-// hold the run.
+// J13: no reported usage lowers that of others, and no sum overflows: a budget would not hold the
+// run.
 func TestJ13UsageOnlyGrows(t *testing.T) {
 	agent := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
 		return flow.Step(c, "s", func(ctx context.Context) (string, error) {
@@ -116,8 +116,8 @@ func TestJ13UsageOnlyGrows(t *testing.T) {
 	require.Equal(t, engine.Usage{InputTokens: math.MaxInt64, OutputTokens: 8, CostUSD: 1}, o.Usage)
 }
 
-// M2: an answer to a form or an approval that the code has changed meanwhile holds the run; with the
-// code that asked it goes on.
+// M2: an answer to a form or approval that the code has since changed holds the run; with the
+// original code it continues.
 func TestM2AnAnswerToAChangedQuestionHoldsTheRun(t *testing.T) {
 	pay := func(amount int) func(c *flow.Ctx, _ string) (string, error) {
 		return func(c *flow.Ctx, _ string) (string, error) {
@@ -143,8 +143,8 @@ func TestM2AnAnswerToAChangedQuestionHoldsTheRun(t *testing.T) {
 	})
 }
 
-// N11 M2: an answer is used only for the question that was asked. If the code asks another one there,
-// the run is held, with an error that names both, until the code fits again.
+// N11 M2: an answer is used only for the question that was asked. If the code asks another one, the
+// run is held with an error that names both, until the code fits again.
 func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 	first := engine.Question{Kind: engine.ChooseOne, Prompt: "Deploy to staging?",
 		Options: []engine.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}}
@@ -153,7 +153,7 @@ func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 	options.Options = []engine.Option{{Label: "No", Value: "yes"}}
 	kind.Kind = engine.OpenText
 	for name, other := range map[string]engine.Question{"prompt": prompt, "options": options, "kind": kind} {
-		for _, kept := range []bool{false, true} { // the journal has the answer already
+		for _, kept := range []bool{false, true} { // whether the journal already has the answer
 			for _, several := range []bool{false, true} {
 				bubble(t, func(t *testing.T) {
 					var asked atomic.Pointer[engine.Question]
@@ -202,8 +202,7 @@ func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 	}
 }
 
-// M2: an answer in the journal of an earlier release does not say to which question it is, and is
-// used.
+// M2: an answer in an earlier release's journal does not name its question, and is used.
 func TestM2AnAnswerOfAnEarlierReleaseIsUsed(t *testing.T) {
 	d := &desk{entries: []engine.JournalEntry{{Path: "1", Name: "q", Type: "ask",
 		Body: []byte(`[{"interaction_id":1,"resolution_mode":"user_reply","text":"yes","accepted_at":"2026-01-01T00:00:00Z"}]`)}}}
@@ -212,8 +211,8 @@ func TestM2AnAnswerOfAnEarlierReleaseIsUsed(t *testing.T) {
 	require.Equal(t, "yes", o.FinalText)
 }
 
-// N2: a function that asks what cannot be asked is held by a host that holds runs, and nothing is
-// compensated; after the code was repaired, it goes on. Another host fails the run.
+// N2: a function with an invalid question is held by a host that holds runs, without compensation,
+// and continues after the code is repaired. Another host fails the run.
 func TestN2AFunctionThatAsksWhatCannotBeAsked(t *testing.T) {
 	for _, hold := range []lifecycle.HoldPolicy{"", lifecycle.HoldOff} { // the host of these tests holds runs
 		bubble(t, func(t *testing.T) {

@@ -18,12 +18,11 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// second drops the first result of a call.
 func second[T any](_ T, err error) error { return err }
 
 func one(context.Context) (int, error) { return 1, nil }
 
-// uses are all calls that use a Ctx.
+// uses has every call that uses a Ctx.
 var uses = map[string]func(c *flow.Ctx) error{
 	"Ask": func(c *flow.Ctx) error { return second(flow.Ask[string](c, "q", ask("?"))) },
 	"AskAll": func(c *flow.Ctx) error {
@@ -53,12 +52,12 @@ var uses = map[string]func(c *flow.Ctx) error{
 	"Defer":   func(c *flow.Ctx) error { c.Defer("d", func(context.Context) error { return nil }); return nil },
 }
 
-// encoded is a result that calls f when it is encoded.
+// encoded calls f when it is encoded.
 type encoded struct{ f func() }
 
 func (e encoded) MarshalJSON() ([]byte, error) { e.f(); return []byte(`{}`), nil }
 
-// described is an error that calls f when its text is read.
+// described calls f when its text is read.
 type described struct{ f func() }
 
 func (d described) Error() string { d.f(); return "described" }
@@ -108,8 +107,8 @@ var misplacements = map[string]func(c *flow.Ctx, use func(c *flow.Ctx) error) er
 	},
 }
 
-// M2: a Ctx that is used where it must not be holds the run, before anything is stored or asked and
-// before a child is started, and the reason names both calls. Repaired code resumes the run.
+// M2: a misplaced Ctx holds the run before anything is stored, asked or started, and the reason
+// names both calls. Repaired code resumes the run.
 func TestM2AMisplacedCtxHoldsTheRun(t *testing.T) {
 	for where, misplace := range misplacements {
 		for call, use := range uses {
@@ -138,8 +137,8 @@ func TestM2AMisplacedCtxHoldsTheRun(t *testing.T) {
 	}
 }
 
-// M2: a function or branch that returns while a goroutine is still in a call with its Ctx holds the
-// run: whether the call's result is stored in time would be chance.
+// M2: a function or branch that returns while a goroutine still calls its Ctx holds the run, since
+// the call's result might not be stored in time.
 func TestM2ACallThatOutlivesItsFunctionHoldsTheRun(t *testing.T) {
 	leave := func(c *flow.Ctx) error {
 		started := make(chan struct{})
@@ -169,8 +168,8 @@ func TestM2ACallThatOutlivesItsFunctionHoldsTheRun(t *testing.T) {
 	}
 }
 
-// M1: a loop that ignores the errors of its calls ends, whatever it calls and whatever has ended the
-// turn, and so does each of its branches. The node executes other runs then.
+// M1: a loop that ignores errors ends, whatever it calls and whatever ended the turn; so do its
+// branches. The node then executes other runs.
 func TestM1ALoopThatIgnoresErrorsEnds(t *testing.T) {
 	ends := map[string]func(c *flow.Ctx){
 		"a sleep":   func(c *flow.Ctx) { _ = c.Sleep(1000 * time.Hour) },

@@ -20,13 +20,13 @@ import (
 )
 
 // op is a statement of a random program: a step, a failing step, a question, a sleep, a value, a
-// message, branches of further statements, or a child with a program of its own.
+// message, branches, or a child with its program.
 type op struct {
 	kind     string
 	branches [][]op
 }
 
-// program draws statements, with branches inside of each other at most so deep.
+// program draws statements, with branches nested at most depth levels.
 func program(depth int) *rapid.Generator[[]op] {
 	kinds := []string{"step", "step", "fails", "ask", "sleep", "now", "say"}
 	return rapid.Custom(func(t *rapid.T) []op {
@@ -49,8 +49,8 @@ func program(depth int) *rapid.Generator[[]op] {
 	})
 }
 
-// meant interprets a program without flow: what it returns, the places of its effects, and the
-// programs of the children that it starts.
+// meant interprets a program without flow: its result, the places of its effects, and its
+// children's programs.
 func meant(prefix string, ops []op, effects map[string]int, children map[string][]op) string {
 	var text strings.Builder
 	for i, o := range ops {
@@ -73,14 +73,13 @@ func meant(prefix string, ops []op, effects map[string]int, children map[string]
 	return text.String()
 }
 
-// places are what the steps of a play have done, by their places in the program.
+// places records a play's steps by their place in the program.
 type places struct {
 	mu    sync.Mutex
-	keys  map[string]string // guarded by mu; each place has the same key whenever it is executed
+	keys  map[string]string // guarded by mu; a place has the same key in each execution
 	tries map[string]int    // guarded by mu
 }
 
-// effect is a step that has the word as its result.
 func (p *places) effect(path, word string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		p.mu.Lock()
@@ -118,7 +117,7 @@ func play(c *flow.Ctx, w *places, prefix string, ops []op) (string, error) {
 			got = strings.TrimSpace(got) + " "
 		case "sleep":
 			if err = c.Sleep(10 * time.Minute); err == nil && !strings.Contains(prefix, "c") {
-				err = c.Sleep(36 * time.Hour) // whoever waits for a child looks once a minute
+				err = c.Sleep(36 * time.Hour) // a wait for a child polls once a minute
 			}
 		case "now":
 			c.Now()
@@ -147,9 +146,8 @@ func play(c *flow.Ctx, w *places, prefix string, ops []op) (string, error) {
 	return text.String(), nil
 }
 
-// M1 M3: random programs of steps, questions, sleeps, branches and children come to the end that an
-// interpreter without turns gives them, wherever their host crashes, and each step that was kept
-// was executed once.
+// M1 M3: random programs end as in an interpreter without turns, wherever their host crashes, and
+// each stored step is executed once.
 func TestM1RandomProgramsComeToTheirEnd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ops := program(2).Draw(rt, "program")

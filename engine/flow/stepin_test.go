@@ -20,18 +20,18 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// database is a host's own database, which the run's store is in too. It has rows of the host.
+// database is a host's database, with the run's store and the host's rows.
 type database struct {
 	*memory.Store
 
 	mu       sync.Mutex
 	rows     []string     // guarded by mu
 	begun    int          // guarded by mu
-	fates    []fate       // guarded by mu; of the first transactions; all others are committed
-	underway *transaction // guarded by mu; ends before anybody else changes the run
+	fates    []fate       // guarded by mu; of the first transactions; later ones are committed
+	underway *transaction // guarded by mu; ends before any other change of the run
 }
 
-// transaction is one of the database's. It is a view of the store, too.
+// transaction is a transaction of the database, and a view of the store.
 type transaction struct {
 	*database
 
@@ -43,7 +43,7 @@ type transaction struct {
 
 type fate string
 
-// What may become of a transaction.
+// The fates of a transaction.
 const (
 	committed   fate = "committed"
 	rolledBack  fate = "rolled back"
@@ -82,7 +82,7 @@ func (x *transaction) end(ctx context.Context) error {
 	return err
 }
 
-// Commit lets the transaction that is under way end before.
+// Commit ends the transaction under way first.
 func (d *database) Commit(ctx context.Context, batch []store.Commit) []error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,14 +126,14 @@ func (d *database) transact(ctx context.Context, do func(x *transaction, view an
 	return errTx
 }
 
-// charge is a step that leaves a row.
+// charge is a step that inserts a row.
 func charge(ctx context.Context, x *transaction) (string, error) {
 	x.rows = append(x.rows, flow.Key(ctx))
 	return fmt.Sprint("charge ", x.number), nil
 }
 
-// M1: a step and its record are one transaction of the host's. Whatever becomes of the transaction,
-// the host's table has one row for each step, and the function has the result that is kept.
+// M1: a step and its record are one transaction of the host's. Whatever happens to the transaction,
+// the host's table has one row per step, and the function has the stored result.
 func TestM1AStepInTheHostsTransactionHappensOnce(t *testing.T) {
 	for _, test := range []struct {
 		fates []fate
@@ -188,8 +188,7 @@ func TestM1AStepInTheHostsTransactionHappensOnce(t *testing.T) {
 	}
 }
 
-// M1: what a failing step has done in its transaction is undone, and its error is kept like that of
-// any step.
+// M1: a failing step's transaction is rolled back, and its error is stored as for any step.
 func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 	failing := func(ctx context.Context, x *transaction) (string, error) {
 		_, _ = charge(ctx, x)
@@ -249,8 +248,7 @@ func TestM1AFailingStepLeavesNothingInTheHostsDatabase(t *testing.T) {
 	}
 }
 
-// M1: a transaction that is none, or not of the run's store, or does not do what it is for, stores
-// nothing.
+// M1: an invalid transaction, or one outside the run's store, stores nothing.
 func TestM1TransactionsThatAreNone(t *testing.T) {
 	const broken = "step charge: engine: the host's transaction has not executed the step, or not returned why it is " +
 		"rolled back"
@@ -318,7 +316,7 @@ func TestM1TransactionsThatAreNone(t *testing.T) {
 	require.ErrorContains(t, err, "not possible here")
 }
 
-// M1: branches have transactions at the same time, and report in them.
+// M1: branches have concurrent transactions, and report in them.
 func TestM1BranchesHaveTransactionsAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &database{Store: memory.New(), fates: []fate{answerLost, commitsLate, rolledBack, committed, endsLate}}

@@ -10,7 +10,7 @@ import (
 )
 
 // scripted is the suite's agent as an ordinary function: each effect is a step, and it asks until
-// it has nothing more to ask.
+// no question is left.
 func scripted() engine.Engine {
 	return flow.New("scripted", func(c *flow.Ctx, prompt string) (any, error) {
 		say := func(_ context.Context, text string) error { return c.Say(text) }
@@ -37,8 +37,8 @@ func scripted() engine.Engine {
 	})
 }
 
-// M1, M2, B1, B2, B4, B10, B11, D5, E2, E4, I2, I6, I11: a function that goes on from its journal
-// keeps the promises of an engine.
+// M1, M2, B1, B2, B4, B10, B11, D5, E2, E4, I2, I6, I11: a function with a journal passes the
+// suite.
 func TestM1AFunctionPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Journal: true,
 		New: func(testing.TB, string) engine.Engine { return scripted() }})

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 )
 
-// M1: a place asks one to MaxQuestions questions, whose reference has its bound.
+// M1: a place asks one to MaxQuestions questions, and its reference is bounded.
 func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 	asks := func(n int) func(c *flow.Ctx, _ string) (string, error) {
 		return func(c *flow.Ctx, _ string) (string, error) {
@@ -44,14 +44,13 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 		for _, a := range answers {
 			want += a.Text
 		}
-		slices.Reverse(answers) // in whatever order they come
+		slices.Reverse(answers) // in any order
 		o, err = d.turn(t, asks(n), answers...)
 		require.NoError(t, err)
 		require.Equal(t, want, o.FinalText)
 	}
 
-	// A reference is "flow <path> <number> <name>", and each branch that is inside of another adds
-	// to the path.
+	// A reference is "flow <path> <number> <name>"; each nested branch adds to the path.
 	deep := func(branches int, name string) error {
 		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
 			var into func(c *flow.Ctx, left int) error
@@ -72,9 +71,8 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 	require.ErrorContains(t, deep(branches, name+"n"), "nested too deeply in branches")
 }
 
-// M1: questions of branches are asked together, in the order of the branches, as many as there may
-// be; those that do not fit, or have a rule, or come beside one that has, are asked in a later
-// turn.
+// M1: branches' questions are asked together in the branches' order, up to the maximum; those that
+// do not fit, have a rule, or come with one that has, are asked in a later turn.
 func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 	rule, most := engine.Rule{Answers: 1}, engine.MaxQuestions
 	type place struct {
@@ -84,7 +82,7 @@ func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		places []place
-		asked  []string // in each turn the places, each with the number of its questions
+		asked  []string // for each turn the places, with the number of their questions
 	}{
 		"all fit":       {[]place{{questions: 2}, {questions: most - 3}, {questions: 1}}, []string{"012"}},
 		"one too many":  {[]place{{questions: 2}, {questions: most - 1}, {questions: 1}}, []string{"02", "1"}},
@@ -138,8 +136,8 @@ func TestM1AnAnswerThatNoFunctionAskedFor(t *testing.T) {
 	}
 }
 
-// M1: a branch that is ended by runtime.Goexit fails, one that panics too, and an error of one that
-// is not final ends the turn.
+// M1: a branch ended by runtime.Goexit or a panic fails; a branch's error that is not final ends
+// the turn.
 func TestM1HowBranchesEnd(t *testing.T) {
 	turn := func(branch func(c *flow.Ctx) error) error {
 		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {

@@ -20,12 +20,12 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// bounded is a desk whose journal has the limits of a store, and that can be lost at a write.
+// bounded is a desk with a store's limits, which can be lost at a write.
 type bounded struct {
 	desk
 
 	size   *interaction.JournalSize
-	lostAt int // the number of writes after which the turn is no longer the run's; 0: never
+	lostAt int // the turn is lost after so many writes; 0: never
 }
 
 func (b *bounded) Append(ctx context.Context, entries ...engine.JournalEntry) error {
@@ -40,7 +40,7 @@ func (b *bounded) Append(ctx context.Context, entries ...engine.JournalEntry) er
 	return b.desk.Append(ctx, entries...)
 }
 
-// Spawn refuses each child, as a run that has as many as it may have.
+// Spawn refuses each child, as for a run with the maximum of children.
 func (*bounded) Spawn(context.Context, engine.Child) (string, error) {
 	return "", engine.ErrTooManyChildren
 }
@@ -51,7 +51,6 @@ func (*bounded) ChildEnd(context.Context, string) (*engine.ChildEnd, error) {
 
 func (*bounded) OpenChildren(context.Context) ([]string, error) { return nil, nil }
 
-// stepOf is a step with this result.
 func stepOf(v any) func(c *flow.Ctx) error {
 	return func(c *flow.Ctx) error {
 		_, err := flow.Step(c, "s", func(context.Context) (any, error) { return v, nil })
@@ -59,7 +58,7 @@ func stepOf(v any) func(c *flow.Ctx) error {
 	}
 }
 
-// finalFailures are calls that fail the run, by what the error says.
+// finalFailures are calls that fail the run, by their error text.
 func finalFailures() map[string]func(c *flow.Ctx) error {
 	never := func(context.Context) (int, error) { panic("it is executed") }
 	named := func(name string) func(c *flow.Ctx) error {
@@ -122,8 +121,8 @@ func finalFailures() map[string]func(c *flow.Ctx) error {
 }
 
 // M1: a call that fails the run is an error of the function: it is compensated, whatever the
-// function makes of the error. The run fails with the same reason in whatever turn it is
-// compensated, nothing is executed again, and nothing that failed is tried again.
+// function does with the error. The run fails with the same reason in whichever turn it is
+// compensated; nothing is executed or tried again.
 func TestM1AFinalFailureIsCompensated(t *testing.T) {
 	t.Parallel()
 	for reason, use := range finalFailures() {
@@ -155,7 +154,7 @@ func TestM1AFinalFailureIsCompensated(t *testing.T) {
 				require.Equal(t, 1, refunded)
 
 				if strings.HasPrefix(reason, "for 1") || strings.Contains(reason, "deep") {
-					return // the journal has more than the second turn comes to
+					return // the journal has more than the second turn reaches
 				}
 				writes := len(d.writes)
 				for lost := 1; lost < writes; lost++ {
@@ -164,7 +163,7 @@ func TestM1AFinalFailureIsCompensated(t *testing.T) {
 					_, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
 					require.Error(t, err)
 					if d.lostAt = 0; len(d.entries) == 1 {
-						continue // it is not known that the call failed, and nothing is undone
+						continue // the failure is not known, so nothing is undone
 					}
 					_, err = flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
 					require.ErrorContains(t, err, reason)
@@ -178,7 +177,7 @@ func TestM1AFinalFailureIsCompensated(t *testing.T) {
 	}
 }
 
-// M1: a result that is no output, or is refused by the run, is an error of the function.
+// M1: a result that cannot be an output, or is refused by the run, is an error of the function.
 func TestM1AResultThatIsNoOutputIsCompensated(t *testing.T) {
 	for reason, turn := range map[string]engine.Turn{"encoded as JSON": {}, "cannot unmarshal": {Prompt: "list"},
 		"invalid output again: it is too short": {Prompt: "valid", Repair: "it is too short"}} {
@@ -199,8 +198,8 @@ func TestM1AResultThatIsNoOutputIsCompensated(t *testing.T) {
 	}
 }
 
-// M1, B3: an output that the run's schema refuses is compensated too, with and without rounds of
-// repair, and one that is too large fails the run instead of being dropped.
+// M1, B3: an output that the run's schema refuses is compensated too, with and without repair; one
+// that is too large fails the run instead of being dropped.
 func TestM1AnOutputThatIsNotValidIsCompensated(t *testing.T) {
 	large := map[string]string{"text": strings.Repeat("x", engine.MaxOutput)}
 	for reason, test := range map[string]struct {
@@ -238,8 +237,8 @@ func TestM1AnOutputThatIsNotValidIsCompensated(t *testing.T) {
 	}
 }
 
-// M1: a journal keeps room for all compensations, in entries and in bytes, also where each fails
-// with a long error; a function that has none may use all of it.
+// M1: a journal reserves room for all compensations, in entries and bytes, even if each fails with
+// a long error; a function without any may use all of it.
 func TestM1AFullJournalKeepsRoomForCompensations(t *testing.T) {
 	for _, undos := range []int{0, 40} {
 		for _, size := range []int{1, 1<<20 - 64} {
@@ -276,8 +275,8 @@ func TestM1AFullJournalKeepsRoomForCompensations(t *testing.T) {
 	}
 }
 
-// M1: a branch that fails the run leaves the others their places: they come to all that the journal
-// has, and the run fails once they have returned or wait.
+// M1: after a branch fails the run, the others still read their journal; the run fails once they
+// have returned or wait.
 func TestM1ABranchThatFailsLeavesTheOthers(t *testing.T) {
 	f := func(answered bool) func(c *flow.Ctx, _ string) (string, error) {
 		return func(c *flow.Ctx, _ string) (string, error) {
@@ -308,8 +307,7 @@ func TestM1ABranchThatFailsLeavesTheOthers(t *testing.T) {
 	require.Equal(t, "undo", d.entries[len(d.entries)-1].Type)
 }
 
-// M1, M2: once a run has begun to compensate a failure, changed code executes nothing more than
-// compensations.
+// M1, M2: once a run compensates a failure, changed code executes nothing but compensations.
 func TestM1ARunThatCompensatesExecutesNothingElse(t *testing.T) {
 	d := &bounded{lostAt: 1}
 	failing := true
@@ -335,7 +333,7 @@ func TestM1ARunThatCompensatesExecutesNothingElse(t *testing.T) {
 	require.ErrorContains(t, err, "which no function has there")
 }
 
-// M1: the run that fails so has the reason and its code, on a host.
+// M1: on a host, the run fails with the same reason and code.
 func TestM1AFinalFailureOnAHost(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger
@@ -359,13 +357,13 @@ func TestM1AFinalFailureOnAHost(t *testing.T) {
 	})
 }
 
-// coded is an error whose text needs it: a nil pointer to one panics.
+// coded panics if Error is called on a nil pointer.
 type coded struct{ code string }
 
 func (e *coded) Error() string { return e.code }
 
-// M1: code of the host that panics or exits where it is easily overlooked loses no compensation: the
-// text of an error that is a nil pointer, the encoding of the output, and of the input.
+// M1: panics and exits in easily overlooked host code lose no compensation: a nil pointer's error
+// text, the encoding of the output and of the input.
 func TestM1NilErrorsAndEncodingsThatPanicAreCompensated(t *testing.T) {
 	var none *coded
 	for name, f := range map[string]func() (any, error){

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 )
 
-// M2: Version is 0 in a run that was beyond its place, also where an earlier turn was inside of the
-// next place and has kept nothing else; and what it returned is kept.
+// M2: Version is 0 in a run that was past its place, also if an earlier turn was inside of the next
+// place and stored nothing else; the returned value is stored.
 func TestM2WhatVersionReturns(t *testing.T) {
 	inside := func(c *flow.Ctx) error {
 		return flow.All(c, func(c *flow.Ctx) error { _, err := flow.Ask[string](c, "q", ask("?")); return err })
@@ -87,8 +87,8 @@ func TestM2VersionLooksAtWholePlaces(t *testing.T) {
 	require.ErrorContains(t, err, "busy")
 }
 
-// M2: of several places that the function does not come to, the reason names the first, as the
-// function would come to them: 2 before 10, what is inside of a place after it and before the next.
+// M2: of several places that the function does not reach, the reason names the first in program
+// order: 2 before 10, the inside of a place before the next place.
 func TestM2TheFirstPlaceThatIsLeft(t *testing.T) {
 	for _, order := range []string{"2 10", "3 3.b1.1", "3.b1.1 4", "3.b2.1 3.b10.1", "3.b1.2 3.b2.1", "9 u1",
 		"1.b1.9 1.b1.10 1.b2.1", "v:a 1", "1 u1", "u2 u10", "1.b1.u1 2"} {

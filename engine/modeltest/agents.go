@@ -9,8 +9,7 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
-// agentPrefixes are the beginnings of texts that agents add in the user's name without a tag around
-// them.
+// agentPrefixes begin texts that agents add in the user's name without a tag.
 var agentPrefixes = []string{
 	"This is the Qwen Code. We are setting up the context for our chat.",
 	"This is the Gemini CLI. We are setting up the context for our chat.",
@@ -20,14 +19,13 @@ var agentPrefixes = []string{
 	resumePrompt,
 }
 
-// resumePrompt is the whole text that Claude Code adds when it resumes a turn that did not end.
+// resumePrompt is what Claude Code adds when it resumes an unfinished turn.
 const resumePrompt = "Continue from where you left off."
 
 var tag = regexp.MustCompile(`^<([A-Za-z][\w-]*)(?: [^<>]*)?>`)
 
-// isAgentText reports whether the agent added a text in the user's name. Such a text holds no step;
-// it begins with one of the known prefixes, or consists of elements in tags such as
-// <environment_context>.
+// isAgentText reports whether the agent added the text in the user's name, so that it holds no
+// step: it has a known prefix or consists of elements in tags such as <environment_context>.
 func isAgentText(text string) bool {
 	text = strings.TrimSpace(text)
 	if len(script.Steps(text)) > 0 {
@@ -53,8 +51,7 @@ func isAgentText(text string) bool {
 	return true
 }
 
-// unquoted removes the quotation marks that opencode puts around a prompt, and the backslashes
-// before those in it.
+// unquoted removes opencode's quotation marks around a prompt, and its backslashes inside.
 func unquoted(text string) string {
 	t := strings.TrimSpace(text)
 	if len(t) < 2 || t[0] != '"' || t[len(t)-1] != '"' {
@@ -63,20 +60,19 @@ func unquoted(text string) string {
 	inner := t[1 : len(t)-1]
 	for i := range len(inner) {
 		if inner[i] == '"' && (i == 0 || inner[i-1] != '\\') {
-			return text // these quotation marks are the user's own
+			return text // the user's own quotation marks
 		}
 	}
 	return strings.ReplaceAll(inner, `\"`, `"`)
 }
 
-// shellTools are the tools that run a command line, as agents name them.
+// shellTools run a command line, under each agent's name.
 var shellTools = []string{"shell_command", "exec_command", "shell", "local_shell", "Bash", "bash", "run_shell_command",
 	"exec"}
 
-// writeTools are the tools that write a file.
 var writeTools = []string{"write_file", "Write", "write", "create_file"}
 
-// harmless lists calls of tools that change nothing and need no permission.
+// harmless lists calls that change nothing and need no permission.
 var harmless = []struct {
 	tool string
 	args map[string]any
@@ -98,7 +94,7 @@ func (c Conversation) tool(names []string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// Shell is a call of the agent's shell, nil when it offers none.
+// Shell returns a call of the agent's shell, nil if it has none.
 func (c Conversation) Shell(command string) *Call {
 	t, ok := c.tool(shellTools)
 	if !ok {
@@ -122,7 +118,7 @@ func (c Conversation) Shell(command string) *Call {
 	return &Call{Tool: t, Args: args, Text: command}
 }
 
-// Write is a call of the agent's tool that writes a file, nil when it offers none. The path is
+// Write returns a call of the agent's tool that writes a file, nil if it has none. The path is
 // absolute.
 func (c Conversation) Write(path, content string) *Call {
 	t, ok := c.tool(writeTools)
@@ -139,8 +135,8 @@ func (c Conversation) Write(path, content string) *Call {
 	return &Call{Tool: t, Args: args, Text: content}
 }
 
-// Nothing is a call that changes nothing, so that the agent asks the model again. It needs no
-// permission, except where the agent offers nothing but a shell. It is nil when no tool fits.
+// Nothing returns a call that changes nothing, so that the agent asks the model again. It needs no
+// permission, unless the agent has only a shell. It is nil if no tool fits.
 func (c Conversation) Nothing() *Call {
 	for _, q := range harmless {
 		if t, ok := c.tool([]string{q.tool}); ok {
@@ -150,17 +146,16 @@ func (c Conversation) Nothing() *Call {
 	return c.Shell("true")
 }
 
-// sideInstructions is found in the instructions of calls beside the conversation.
+// sideInstructions match the instructions of side calls.
 var sideInstructions = regexp.MustCompile(
 	`(?i)title generator|(generate|write|create)\b.{0,40}\btitle|conversation topic|summari[sz](e|ing) (the|this|our) (conversation|chat|session)`)
 
-// backgroundInstructions match the instructions of calls for an agent's background work, which
-// offer tools as well.
+// backgroundInstructions match the instructions of an agent's background work, which offer tools,
+// too.
 var backgroundInstructions = regexp.MustCompile(`(?i)^\s*You are now acting as the managed memory`) // Qwen Code
 
-// Side reports whether an agent makes this call beside the conversation: for a title, or to choose
-// a model. The user's text is in it too, but its steps are not for this call. Such calls offer no
-// tools, except for background work that is known.
+// Side reports a side call: for a title, or to choose a model. It contains the user's text, but its
+// steps must not run. Side calls offer no tools, except for known background work.
 func (c Conversation) Side() bool {
 	if backgroundInstructions.MatchString(c.System) {
 		return true
@@ -176,8 +171,7 @@ func (c Conversation) Side() bool {
 	return c.Schema != nil || sideInstructions.MatchString(opening)
 }
 
-// sideAnswer answers a call beside the conversation: with the smallest value that its schema
-// allows, or with a few words.
+// sideAnswer answers a side call with the smallest value of its schema, or a few words.
 func (c Conversation) sideAnswer() Answer {
 	if c.Schema == nil {
 		return Text("A test")
@@ -193,7 +187,7 @@ func (c Conversation) sideAnswer() Answer {
 // maxNesting bounds the depth of the smallest value.
 const maxNesting = 32
 
-// smallest returns a value that the schema allows. It knows the simple schemas that agents use.
+// smallest returns a value of the schema. It supports the simple schemas that agents use.
 func smallest(schema value, depth int) any {
 	if depth > maxNesting {
 		return nil

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Texts that agents write in the user's name are not taken for the user's; texts that the user
-// wrote are, whatever they look like.
+// Texts that agents add in the user's name are separated from the user's own, however similar.
 func TestUserTextIsSeparatedFromAgentText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"<environment_context>\n  <cwd>/x</cwd>\n</environment_context>": true,

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Answer is what the model answers: the pieces of a text, perhaps followed by a call of a tool; or
-// a failure. The zero value is an empty text.
+// Answer is the model's answer: pieces of text, perhaps followed by a tool call; or a failure. The
+// zero value is an empty text.
 type Answer struct {
 	Pieces []Piece
-	// Call is a call of a tool after the text; nil for none.
+	// Call is a tool call after the text, or nil.
 	Call *Call
-	// Failure is an error of the API. It replaces text and call, but Before of each piece is still
+	// Failure is an error of the API. It replaces text and call, but each piece's Before is still
 	// called.
 	Failure *Failure
 	End     End
 }
 
-// Piece is a part of an answer. Each piece is sent at once.
+// Piece is a part of an answer. Each piece is flushed.
 type Piece struct {
-	// Before is called before the piece is sent, when it is set. An error ends the answer as Drop
-	// does. ctx ends when the client has left or the server is closed.
+	// Before, if set, is called before the piece is sent. An error ends the answer as Drop does.
+	// ctx ends when the client leaves or the server is closed.
 	Before func(ctx context.Context) error
 	Pause  time.Duration // before the piece
-	Text   string        // sent as it is, also when it is not valid UTF-8
-	Raw    string        // written into the response as it is, whatever the protocol
+	Text   string        // sent unchanged, even if it is not valid UTF-8
+	Raw    string        // written into the response unchanged, in any protocol
 }
 
 // Call is a call of a tool that the agent offers.
@@ -41,18 +41,17 @@ type Failure struct {
 	Message string
 }
 
-// End is how an answer ends.
 type End int
 
 // The ways an answer can end.
 const (
 	Complete End = iota
-	Hang         // not until the client leaves or the server is closed
+	Hang         // until the client leaves or the server is closed
 	Drop         // the connection is cut
-	Cut          // the response ends without an error, before the answer is complete
+	Cut          // the response ends early without an error
 )
 
-// Text is an answer that says the text.
+// Text returns an answer with the text.
 func Text(text string) Answer { return Answer{Pieces: []Piece{{Text: text}}} }
 
 // plan summarizes the answer for the log.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// chat is the protocol of OpenAI's Chat Completions, which many other providers use too.
+// chat is the protocol of OpenAI's Chat Completions, used by many other providers.
 type chat struct{}
 
 func (chat) read(body value, _ string) Conversation {
@@ -72,7 +72,6 @@ func (d chat) stream(out *events, c Conversation, id string) answerStream {
 	return &chatStream{d, out, c, id, "stop"}
 }
 
-// chatStream streams a completion.
 type chatStream struct {
 	chat
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// API is one of the protocols in which agents ask models.
+// API is a protocol between agents and models.
 type API string
 
 // The protocols.
@@ -16,19 +16,19 @@ const (
 	Gemini    API = "gemini"    // Google: POST …/models/MODEL:generateContent and :streamGenerateContent
 )
 
-// Role says who speaks in a conversation.
+// Role is a speaker in a conversation.
 type Role string
 
 // The roles.
 const (
 	User       Role = "user"
 	Assistant  Role = "assistant"
-	ToolCall   Role = "call"   // the assistant calls a tool
-	ToolResult Role = "result" // what the tool said
+	ToolCall   Role = "call" // the assistant calls a tool
+	ToolResult Role = "result"
 )
 
-// Message is one text of a conversation. Texts that the agent adds in the user's name (its
-// environment, reminders) are left out.
+// Message is one text of a conversation. Texts that the agent adds in the user's name (environment,
+// reminders) are left out.
 type Message struct {
 	Role Role
 	Text string // for a ToolCall the tool's name
@@ -43,7 +43,6 @@ type Tool struct {
 	Custom bool
 }
 
-// hasParam reports whether the tool has the parameter.
 func (t Tool) hasParam(param string) bool {
 	for _, p := range t.Params {
 		if p == param {
@@ -53,7 +52,7 @@ func (t Tool) hasParam(param string) bool {
 	return false
 }
 
-// Conversation is a request, in the terms that all protocols share.
+// Conversation is a request in terms common to all protocols.
 type Conversation struct {
 	API      API
 	Model    string
@@ -61,15 +60,14 @@ type Conversation struct {
 	Messages []Message
 	Tools    []Tool
 	Stream   bool
-	// Schema is the JSON Schema that the answer must satisfy, nil for none.
+	// Schema is the JSON Schema of the answer, or nil.
 	Schema json.RawMessage
-	// Asked is the number of earlier requests that asked the same.
+	// Asked is the number of earlier identical requests.
 	Asked int
 
 	usage bool // Chat: the stream ends with a count of tokens
 }
 
-// texts returns the texts of the role, in order.
 func (c Conversation) texts(role Role) []string {
 	var all []string
 	for _, m := range c.Messages {
@@ -80,13 +78,13 @@ func (c Conversation) texts(role Role) []string {
 	return all
 }
 
-// Users returns the texts of the user, in order.
+// Users returns the user's texts in order.
 func (c Conversation) Users() []string { return c.texts(User) }
 
-// Said returns the texts of the assistant, in order.
+// Said returns the assistant's texts in order.
 func (c Conversation) Said() []string { return c.texts(Assistant) }
 
-// Last returns the last text of the user.
+// Last returns the user's last text.
 func (c Conversation) Last() string {
 	users := c.Users()
 	if len(users) == 0 {
@@ -95,7 +93,7 @@ func (c Conversation) Last() string {
 	return users[len(users)-1]
 }
 
-// Results returns the results of tools since the last text of the user.
+// Results returns the tool results since the user's last text.
 func (c Conversation) Results() []string {
 	var all []string
 	for _, m := range c.Messages {
@@ -110,14 +108,13 @@ func (c Conversation) Results() []string {
 	return all
 }
 
-// addUser adds a text of the user, unless the agent added it in the user's name.
+// addUser adds a user's text, unless the agent added it in the user's name.
 func (c *Conversation) addUser(text string) {
 	if text = unquoted(text); strings.TrimSpace(text) != "" && !isAgentText(text) {
 		c.Messages = append(c.Messages, Message{User, text})
 	}
 }
 
-// add adds a text of another role than the user.
 func (c *Conversation) add(role Role, text string) {
 	if text != "" || role == ToolResult {
 		c.Messages = append(c.Messages, Message{role, text})

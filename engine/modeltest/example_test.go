@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// An agent that is configured with the server's URL gets the answer that the user's text describes.
+// An agent configured with the server's URL gets the answer scripted in the user's text.
 func Example() {
 	model, err := modeltest.Start(modeltest.Config{})
 	if err != nil {
@@ -18,7 +18,7 @@ func Example() {
 	}
 	defer model.Close()
 
-	// the request that an agent would send
+	// the request an agent would send
 	question := `{"messages": [{"role": "user", "content": "Greet me.\n:: final Hello, Ada."}]}`
 	resp, err := http.Post(model.URL+"/v1/chat/completions", "application/json", strings.NewReader(question))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// The server answers whatever a client sends, with JSON or events, and never panics.
+// The server answers any request with JSON or events, and never panics.
 func FuzzRequests(f *testing.F) {
 	paths := []string{"/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1beta/models/x:streamGenerateContent",
 		"/v1beta/models/x:generateContent"}
@@ -38,7 +38,7 @@ func FuzzRequests(f *testing.F) {
 	}})
 	f.Fuzz(func(t *testing.T, at byte, body string) {
 		if strings.Contains(body, "slow") && len(body) > 200 || strings.Contains(body, "flood") {
-			return // these steps make an answer long on purpose
+			return // these steps make a long answer on purpose
 		}
 		path := paths[int(at)%len(paths)]
 		w := httptest.NewRecorder()

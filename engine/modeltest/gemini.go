@@ -94,7 +94,6 @@ func (d gemini) stream(out *events, c Conversation, id string) answerStream {
 	return &geminiStream{d, out, c, id, nil}
 }
 
-// geminiStream streams an answer.
 type geminiStream struct {
 	gemini
 

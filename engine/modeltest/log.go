@@ -15,11 +15,10 @@ import (
 
 // Bounds of the log.
 const (
-	maxRequests = 10_000   // the oldest are forgotten
-	maxText     = 64 << 10 // bytes of a text in it; the rest is cut
+	maxRequests = 10_000   // older requests are dropped
+	maxText     = 64 << 10 // bytes of one text; the rest is cut
 )
 
-// Request is a request in the log.
 type Request struct {
 	N         int    `json:"n"` // from 1
 	Method    string `json:"method"`
@@ -29,18 +28,17 @@ type Request struct {
 	// API is empty for a request that does not ask the model.
 	API   API    `json:"api,omitempty"`
 	Model string `json:"model,omitempty"`
-	// Side says that the call is beside the conversation; see Conversation.Side.
+	// Side marks a side call; see Conversation.Side.
 	Side bool `json:"side,omitempty"`
-	// Users are all texts of the user in order, without the agent's own; LastUser is the last.
-	// Results are those of tools since then.
+	// Users are the user's texts in order, without texts added by the agent; LastUser is the last
+	// one. Results are the tool results since then.
 	Users    []string `json:"users,omitempty"`
 	LastUser string   `json:"last_user,omitempty"`
 	Results  []string `json:"results,omitempty"`
 	Tools    []string `json:"tools,omitempty"`
-	// Plan summarizes the answer.
-	Plan string `json:"plan,omitempty"`
-	// Ended says that the answer was sent completely, Left that the client did not wait for it,
-	// Error what went wrong.
+	Plan     string   `json:"plan,omitempty"`
+	// Ended says that the answer was sent completely, Left that the client left before, Error what
+	// failed.
 	Ended bool   `json:"ended,omitempty"`
 	Left  bool   `json:"left,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -51,13 +49,12 @@ type log struct {
 	file string
 
 	mu       sync.Mutex
-	n        int // guarded by mu, as all below; requests so far
+	n        int // guarded by mu, like all fields below; requests so far
 	times    map[[sha256.Size]byte]int
 	requests []Request     // by number
-	changed  chan struct{} // closed and replaced at each change
+	changed  chan struct{} // closed and replaced on each change
 }
 
-// nextNumber is the number of the next request.
 func (l *log) nextNumber() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,9 +62,9 @@ func (l *log) nextNumber() int {
 	return l.n
 }
 
-// countAsked counts the earlier requests that asked the same.
+// countAsked counts earlier identical requests.
 func (l *log) countAsked(c Conversation) int {
-	body, err := json.Marshal([]any{c.API, c.Model, c.System, c.Messages}) // only strings
+	body, err := json.Marshal([]any{c.API, c.Model, c.System, c.Messages}) // strings only: no error
 	if err != nil {
 		return 0
 	}
@@ -81,7 +78,7 @@ func (l *log) countAsked(c Conversation) int {
 	return l.times[key] - 1
 }
 
-// record adds the request, or replaces what was recorded of it before.
+// record adds the request or replaces its earlier record.
 func (l *log) record(r Request) error {
 	r.LastUser, r.Users, r.Results = clipped(r.LastUser), clippedAll(r.Users), clippedAll(r.Results)
 	l.mu.Lock()
@@ -100,7 +97,7 @@ func (l *log) record(r Request) error {
 	return appendLine(l.file, r)
 }
 
-// insert adds the request in the order of numbers, or replaces it.
+// insert adds or replaces the request, in the order of numbers.
 func insert(all []Request, r Request) []Request {
 	at, found := slices.BinarySearchFunc(all, r.N, func(known Request, n int) int { return known.N - n })
 	if found {
@@ -110,7 +107,7 @@ func insert(all []Request, r Request) []Request {
 	return slices.Insert(all, at, r)
 }
 
-// appendLine writes the request as a line, in one write, so that it survives a crash of this
+// appendLine appends the request as a line in one write, so that it survives a crash of this
 // process.
 func appendLine(file string, r Request) error {
 	line, err := json.Marshal(r)
@@ -125,8 +122,8 @@ func appendLine(file string, r Request) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadLog reads the file of a log, which another process may be writing: an incomplete last line is
-// ignored. A file that does not exist yet is an empty log.
+// ReadLog reads a log file, which another process may be writing: an incomplete last line is
+// ignored. A missing file is an empty log.
 func ReadLog(file string) ([]Request, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +136,7 @@ func ReadLog(file string) ([]Request, error) {
 	var all []Request
 	for lines := bufio.NewReader(f); ; {
 		line, err := lines.ReadBytes('\n')
-		if err != nil { // the end, or a line that is being written
+		if err != nil { // the end, or an incomplete line
 			return all, nil
 		}
 		var r Request
@@ -150,14 +147,14 @@ func ReadLog(file string) ([]Request, error) {
 	}
 }
 
-// Requests returns the requests so far, in order, at most the last 10,000.
+// Requests returns at most the last 10,000 requests, in order.
 func (s *Server) Requests() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	return slices.Clone(s.log.requests)
 }
 
-// Await returns when done reports true, or with an error when ctx ends. It calls done at once and
+// Await returns when done returns true, or with an error when ctx ends. It calls done at once and
 // after each change of the log.
 func (s *Server) Await(ctx context.Context, done func([]Request) bool) error {
 	for {

@@ -81,7 +81,6 @@ func (d messages) stream(out *events, c Conversation, id string) answerStream {
 	return &messagesStream{d, out, c, id, 0, false, "end_turn"}
 }
 
-// messagesStream streams a message.
 type messagesStream struct {
 	messages
 
@@ -110,7 +109,6 @@ func (s *messagesStream) writeText(text words) {
 	s.event("content_block_delta", object{"index": s.index, "delta": object{"type": "text_delta", "text": text}})
 }
 
-// endText ends the block.
 func (s *messagesStream) endText() {
 	if s.inText {
 		s.event("content_block_stop", object{"index": s.index})

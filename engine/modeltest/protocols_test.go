@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// started returns a server that is closed when the test ends.
 func started(tb testing.TB, cfg modeltest.Config) *modeltest.Server {
 	tb.Helper()
 	s, err := modeltest.Start(cfg)
@@ -22,7 +21,6 @@ func started(tb testing.TB, cfg modeltest.Config) *modeltest.Server {
 	return s
 }
 
-// userTexts are texts of a user, one after another.
 func userTexts(texts ...string) []modelagent.Entry {
 	var all []modelagent.Entry
 	for _, t := range texts {
@@ -46,7 +44,7 @@ func everyWay(t *testing.T, play func(t *testing.T, q modelagent.Question)) {
 	}
 }
 
-// asked asks the model, and fails the test when it does not answer.
+// asked asks the model, and fails the test without an answer.
 func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) modelagent.Answer {
 	tb.Helper()
 	q.Session = session
@@ -56,7 +54,7 @@ func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) mo
 	return a
 }
 
-// An agent that asks for the rest of an answer that broke off gets the rest.
+// A request for the rest of an incomplete answer returns the rest.
 func TestAnswerThatBrokeOffGoesOn(t *testing.T) {
 	text := func(a modeltest.Answer) (all string) {
 		for _, p := range a.Pieces {
@@ -198,7 +196,7 @@ func TestRetryAfterAFailureSucceeds(t *testing.T) {
 	})
 }
 
-// Calls beside the conversation show the user's text, and must not do what it says.
+// Side calls contain the user's text, but must not execute its steps.
 func TestSideCallsGetAHarmlessAnswer(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		q.NoTools = true

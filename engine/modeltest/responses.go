@@ -39,7 +39,7 @@ func (responses) read(body value, _ string) Conversation {
 	return c
 }
 
-// addTools adds tools, also those in a namespace.
+// addTools adds tools, also from a namespace.
 func (c *Conversation) addTools(tools value) {
 	for _, t := range tools.list() {
 		if in := t.at("tools"); len(in.list()) > 0 {
@@ -54,7 +54,7 @@ func (c *Conversation) addTools(tools value) {
 	}
 }
 
-// parts are the texts of a content, each by itself.
+// parts returns the texts of a content separately.
 func parts(content value) []string {
 	if s := content.str(); s != "" {
 		return []string{s}
@@ -121,7 +121,6 @@ func (d responses) stream(out *events, c Conversation, id string) answerStream {
 	return &responsesStream{d, out, c, id, "", nil, 0}
 }
 
-// responsesStream streams a response.
 type responsesStream struct {
 	responses
 
@@ -144,7 +143,7 @@ func (r *responsesStream) open() {
 	r.event("response.created", object{"response": r.response(r.c, r.id, "in_progress", []any{})})
 }
 
-// addPlace adds to an event where the text stands.
+// addPlace adds the text's position to an event.
 func (r *responsesStream) addPlace(more object) object {
 	more["item_id"], more["output_index"], more["content_index"] = "msg_"+r.id, 0, 0
 	return more
@@ -160,7 +159,6 @@ func (r *responsesStream) writeText(text words) {
 	r.event("response.output_text.delta", r.addPlace(object{"delta": text}))
 }
 
-// endText ends the text.
 func (r *responsesStream) endText() {
 	if r.text == "" {
 		return

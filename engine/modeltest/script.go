@@ -16,31 +16,31 @@ import (
 // maxPieces bounds the pieces of one answer.
 const maxPieces = 100_000
 
-// ByScript answers by the steps in the last text of the user. The steps up to a call of a tool are
-// one answer; when the tool's result comes, the steps after the call are the next. Steps without a
-// text are answered with "ok", since no agent expects an empty answer.
+// ByScript answers by the steps in the user's last text. The steps up to a tool call are one
+// answer; after the tool's result, the following steps are the next. Steps without a text are
+// answered with "ok", since no agent expects an empty answer.
 //
-// Some steps of script.Step have a meaning of their own here. say is a text and a call of a tool
-// that does nothing, so that the agent shows the text at once and asks again. fail may begin with
-// an HTTP status; the default is 400, after which agents do not retry. flood is that many pieces of
-// text. The model itself performs touch and await. For output, the model sends the text, if there
-// is one, and then the output in a code fence. These steps are added:
+// Some steps of script.Step differ here. say is a text and a call of a tool that does nothing, so
+// that the agent shows the text and asks again. fail may begin with an HTTP status; the default is
+// 400, after which agents do not retry. flood sends that many pieces of text. The model itself
+// performs touch and await. output sends the text, if any, and then the output in a code fence.
+// Additional steps:
 //
 //	tool CMD         calls the agent's shell
 //	write PATH TEXT  calls the agent's tool that writes files
-//	result           the final text is what the last tool said
-//	slow N           sends the text of the steps that follow in N pieces, with a pause before each
-//	raw TEXT         writes TEXT into the response as it is
+//	result           the final text is the last tool's result
+//	slow N           sends the following steps' text in N pieces, each after a pause
+//	raw TEXT         writes TEXT into the response unchanged
 //	drop             cuts the connection
 //	cut              ends the response before the answer's end
-//	first N STEP     does STEP the first N times that the model is asked the same: a retry succeeds
+//	first N STEP     does STEP for the first N identical requests: a retry succeeds
 //
-// When the user's texts name a nonce, markers and JSON blocks carry it.
+// If the user's texts name a nonce, markers and JSON blocks carry it.
 //
-// An agent whose answer broke off may ask for the rest, with the end of what it got. It gets the
-// text of the same script from there on.
+// An agent may ask for the rest of an incomplete answer, with the end of the received part. It gets
+// the rest of the script's text.
 //
-// recall repeats the notes only: other parts of the user's texts may be the agent's own.
+// recall repeats only notes, since other parts of the user's texts may be the agent's.
 func ByScript(c Conversation, pause time.Duration) Answer {
 	if before, got, ok := c.brokenOff(); ok {
 		return ByScript(before, pause).after(got)
@@ -63,9 +63,8 @@ func ByScript(c Conversation, pause time.Duration) Answer {
 	return p.answer
 }
 
-// brokenOff reports whether the agent asks for the rest of an answer that broke off, as Qwen Code
-// does from 0.24 on. It returns the conversation up to that answer, asked once more, and the part of
-// the answer that the agent got.
+// brokenOff reports whether the agent asks for the rest of an incomplete answer, as Qwen Code does
+// from 0.24. It returns the conversation before that answer and the received part.
 func (c Conversation) brokenOff() (before Conversation, got string, ok bool) {
 	n := len(c.Messages)
 	if n < 3 || c.Messages[n-1].Role != User || c.Messages[n-2].Role != Assistant ||
@@ -77,7 +76,7 @@ func (c Conversation) brokenOff() (before Conversation, got string, ok bool) {
 	return before, c.Messages[n-2].Text, true
 }
 
-// after returns the answer without the text that the agent got before.
+// after removes the received part from the answer.
 func (a Answer) after(got string) Answer {
 	for i := range a.Pieces {
 		p := &a.Pieces[i]
@@ -94,17 +93,17 @@ func (a Answer) after(got string) Answer {
 type interpreter struct {
 	c        Conversation
 	pause    time.Duration
-	answered int // calls of tools that have their result already
+	answered int // tool calls that already have a result
 	dir      string
 	slow     int
 	answer   Answer
-	hasText  bool // a text or raw bytes are part of the answer
+	hasText  bool // the answer contains text or raw bytes
 
 }
 
 // step executes one step, and reports whether it ends the answer.
 func (p *interpreter) step(s script.Step) bool {
-	if s.Word == "in" { // holds for all answers, whichever step comes first
+	if s.Word == "in" { // for all answers, in any order
 		p.dir = s.Rest
 		return false
 	}
@@ -120,7 +119,7 @@ func (p *interpreter) step(s script.Step) bool {
 		return false // an earlier answer contained this step
 	}
 	switch s.Word {
-	case "say": // the agent offers no tool that changes nothing
+	case "say": // the agent offers no tool without effects
 		p.text(s.Rest + "\n\n")
 	case "delta":
 		p.text(s.Rest)
@@ -176,7 +175,7 @@ func (p *interpreter) step(s script.Step) bool {
 	return false
 }
 
-// first reads N STEP; ok is false when the model was asked more often.
+// first parses N STEP; ok is false after more than N identical requests.
 func (p *interpreter) first(rest string) (s script.Step, ok bool) {
 	n, step, _ := strings.Cut(rest, " ")
 	steps := script.Steps(script.Script(step))
@@ -186,7 +185,7 @@ func (p *interpreter) first(rest string) (s script.Step, ok bool) {
 	return steps[0], true
 }
 
-// call is the call of a tool that the step makes, nil for none.
+// call returns the step's tool call, or nil.
 func (p *interpreter) call(s script.Step) *Call {
 	var call *Call
 	switch s.Word {
@@ -203,10 +202,9 @@ func (p *interpreter) call(s script.Step) *Call {
 	return call
 }
 
-// nonce returns the nonce that the agent's signals must carry, from its newest input.
+// nonce returns the nonce for the agent's signals, from its newest input.
 func (p *interpreter) nonce() string { return script.Nonce(p.c.Users()) }
 
-// ask returns the text of a question.
 func (p *interpreter) ask(prompt string) string {
 	if p.nonce() == "" {
 		return script.Ask(prompt)
@@ -214,7 +212,7 @@ func (p *interpreter) ask(prompt string) string {
 	return "```json\n" + script.Ask(prompt) + "\n```\n"
 }
 
-// text adds a piece of text; after "slow N", N pieces.
+// text adds a piece of text, or N pieces after "slow N".
 func (p *interpreter) text(text string) {
 	p.hasText = true
 	text = script.Signed(text, p.nonce())
@@ -229,7 +227,6 @@ func (p *interpreter) text(text string) {
 	}
 }
 
-// final replaces the text so far.
 func (p *interpreter) final(text string) {
 	for i := range p.answer.Pieces {
 		p.answer.Pieces[i].Text = ""
@@ -241,7 +238,6 @@ func (p *interpreter) addBefore(do func(context.Context) error) {
 	p.answer.Pieces = append(p.answer.Pieces, Piece{Before: do})
 }
 
-// path is a file in the script's folder.
 func (p *interpreter) path(name string) (string, error) {
 	if !filepath.IsAbs(p.dir) {
 		return "", fmt.Errorf("modeltest: say in which folder: a step before that says in DIR, an absolute path, is "+
@@ -250,7 +246,7 @@ func (p *interpreter) path(name string) (string, error) {
 	return filepath.Join(p.dir, filepath.Base(name)), nil
 }
 
-// touch makes the file, at once.
+// touch makes the file atomically.
 func (p *interpreter) touch(name string) error {
 	path, err := p.path(name)
 	if err == nil {
@@ -259,7 +255,6 @@ func (p *interpreter) touch(name string) error {
 	return err
 }
 
-// await waits until the file exists.
 func (p *interpreter) await(ctx context.Context, name string) error {
 	path, err := p.path(name)
 	if err != nil {
@@ -268,7 +263,7 @@ func (p *interpreter) await(ctx context.Context, name string) error {
 	return script.AwaitFile(ctx, path)
 }
 
-// failure reads [STATUS] TEXT.
+// failure parses [STATUS] TEXT.
 func failure(rest string) *Failure {
 	first, text, _ := strings.Cut(rest, " ")
 	if status, err := strconv.Atoi(first); err == nil && status >= 400 && status <= 599 {
@@ -277,7 +272,7 @@ func failure(rest string) *Failure {
 	return &Failure{400, rest}
 }
 
-// count reads a number, 0 when it is none.
+// count parses a number; 0 if invalid.
 func count(s string) int {
 	n, _ := strconv.Atoi(strings.TrimSpace(s))
 	return n

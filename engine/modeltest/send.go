@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// protocol reads the requests of one API and builds its responses. id names the answer.
+// protocol parses the requests and builds the responses of one API. id identifies the answer.
 type protocol interface {
-	// read returns the conversation of a request.
+	// read returns a request's conversation.
 	read(body value, path string) Conversation
-	// whole returns the body of an answer that is not streamed.
+	// whole returns the body of an unstreamed answer.
 	whole(c Conversation, id string, text words, call *Call) any
-	// stream starts an answer that is sent piece by piece.
+	// stream starts a streamed answer.
 	stream(out *events, c Conversation, id string) answerStream
 	// failed returns the body of an error.
 	failed(f Failure) any
@@ -32,11 +32,10 @@ type answerStream interface {
 	close()
 }
 
-// errLeft says that the client does not wait for the answer any more.
+// errLeft: the client has left.
 var errLeft = errors.New("modeltest: the client has left")
 
-// deliver sends the answer. An error says that it is incomplete, and that the connection must be
-// cut.
+// deliver sends the answer. After an error it is incomplete, and the connection must be cut.
 func deliver(ctx context.Context, w http.ResponseWriter, d protocol, c Conversation, id string, a Answer) error {
 	switch {
 	case a.Failure != nil:
@@ -55,7 +54,7 @@ func deliver(ctx context.Context, w http.ResponseWriter, d protocol, c Conversat
 	}
 }
 
-// wait pauses, and calls Before of the piece.
+// wait pauses, and calls the piece's Before.
 func (p Piece) wait(ctx context.Context) error {
 	if p.Pause > 0 {
 		pause := time.NewTimer(p.Pause)
@@ -72,7 +71,6 @@ func (p Piece) wait(ctx context.Context) error {
 	return nil
 }
 
-// sendStream sends the answer piece by piece.
 func sendStream(ctx context.Context, out *events, to answerStream, a Answer) error {
 	to.open()
 	for _, p := range a.Pieces {
@@ -128,8 +126,8 @@ func sendDocument(ctx context.Context, w http.ResponseWriter, d protocol, c Conv
 	return err
 }
 
-// reached ends the answer as its End asks for. complete is false when the rest of the answer must
-// not be sent; after an error the connection must be cut.
+// reached ends the answer according to End. If complete is false, the rest must not be sent; after
+// an error the connection must be cut.
 func (e End) reached(ctx context.Context) (complete bool, err error) {
 	switch e {
 	case Hang:
@@ -144,13 +142,11 @@ func (e End) reached(ctx context.Context) (complete bool, err error) {
 	return true, nil
 }
 
-// object is a JSON object of an answer.
 type object = map[string]any
 
-// words is a text that is written into JSON as it is, also where it is not valid UTF-8.
+// words is a text that is written into JSON unchanged, even if it is not valid UTF-8.
 type words string
 
-// MarshalJSON writes the text.
 func (t words) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('"')
@@ -177,8 +173,7 @@ func (t words) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// events writes a response of server-sent events. After an error, which stays in err, nothing more
-// is written.
+// events writes server-sent events. After the first error, kept in err, it writes nothing.
 type events struct {
 	w   http.ResponseWriter
 	err error
@@ -211,7 +206,6 @@ func (e *events) send(name string, v any) {
 	e.raw(b.String())
 }
 
-// raw writes bytes as they are.
 func (e *events) raw(s string) {
 	if e.err == nil {
 		_, e.err = io.WriteString(e.w, s)
@@ -225,7 +219,6 @@ func (e *events) flush() {
 	}
 }
 
-// reply writes a JSON response.
 func reply(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -237,13 +230,13 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body) // an error says that the client has left
 }
 
-// The numbers of tokens that every answer, and every count of tokens, reports.
+// The token counts that every answer and every count reports.
 const (
 	inputTokens  = 11
 	outputTokens = 7
 )
 
-// arguments are a call's arguments as a JSON text.
+// arguments returns a call's arguments as JSON.
 func arguments(call Call) string {
 	body, err := json.Marshal(call.Args)
 	if err != nil || call.Args == nil {

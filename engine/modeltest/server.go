@@ -13,29 +13,28 @@ import (
 	"time"
 )
 
-// Config says what the model answers. The zero value answers by the steps in the user's text.
+// Config configures the model. The zero value answers by the steps in the user's text.
 type Config struct {
-	// Answer is what the model answers; ByScript when nil. It is called concurrently, and again
-	// when an agent repeats a request, so that the answer should depend on the conversation alone.
-	// It is not called for calls beside the conversation.
+	// Answer returns the model's answer; ByScript if nil. It is called concurrently, and again when
+	// an agent repeats a request, so it should depend only on the conversation. It is not called
+	// for side calls.
 	Answer func(Conversation) Answer
-	// Log is a file to which the log is appended, a JSON line when a request comes and another when
-	// it has ended (see ReadLog). None when empty.
+	// Log is a file to which the log is appended: a JSON line per request, and another at its end
+	// (see ReadLog). No file if empty.
 	Log string
-	// Pause is the time between the pieces of a slow text; 200 ms when zero.
+	// Pause is the time between the pieces of a slow text; 200 ms if zero.
 	Pause time.Duration
-	// Model is the name in the list of models; "modeltest" when empty. Requests for any model are
+	// Model is the name in the list of models; "modeltest" if empty. Requests for any model are
 	// answered.
 	Model string
 }
 
-// maxBody bounds a request in bytes.
 const maxBody = 64 << 20
 
 // Server is the model. It is safe for concurrent use.
 type Server struct {
-	// URL is where it listens, as "http://127.0.0.1:1234", without a slash at the end; empty before
-	// Listen.
+	// URL is the listening address, as "http://127.0.0.1:1234", without a trailing slash; empty
+	// before Listen.
 	URL string
 
 	cfg     Config
@@ -43,16 +42,16 @@ type Server struct {
 	ctx     context.Context // ends with Close
 	end     context.CancelCauseFunc
 	web     *http.Server
-	serving sync.WaitGroup // the goroutine that listens
+	serving sync.WaitGroup // the listening goroutine
 
 	mu     sync.Mutex
 	closed bool           // guarded by mu; no new answer starts
-	active sync.WaitGroup // answers under way; only added to under mu
+	active sync.WaitGroup // answers under way; added to only under mu
 }
 
 var errClosed = errors.New("modeltest: the server is closed")
 
-// New makes a server that is an http.Handler. Listen makes it listen on an address of its own.
+// New makes a server that is an http.Handler. Listen gives it a listener.
 func New(cfg Config) *Server {
 	if cfg.Pause == 0 {
 		cfg.Pause = 200 * time.Millisecond
@@ -74,8 +73,8 @@ func Start(cfg Config) (*Server, error) {
 	return s, s.Listen("127.0.0.1:0")
 }
 
-// Listen starts to listen on the address. It may be called once; Close ends it. The address must be
-// a loopback address, since the server does what every client asks for.
+// Listen listens on the address until Close. It may be called once. The address must be a loopback
+// address, since the server serves every client.
 func (s *Server) Listen(addr string) error {
 	if s.web != nil {
 		return errors.New("modeltest: the server listens already")
@@ -93,8 +92,8 @@ func (s *Server) Listen(addr string) error {
 	return nil
 }
 
-// Close ends all answers and, when the server listens, its connections. It returns when no request
-// is being served any more.
+// Close ends all answers and, if the server listens, its connections. It returns when no request is
+// being served.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -109,7 +108,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// startAnswer counts an answer under way. It returns false when the server is closed.
+// startAnswer counts an answer under way. It returns false if the server is closed.
 func (s *Server) startAnswer() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +118,6 @@ func (s *Server) startAnswer() bool {
 	return !s.closed
 }
 
-// ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.startAnswer() {
 		panic(http.ErrAbortHandler) // cuts the connection
@@ -177,15 +175,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d p
 	}
 }
 
-// refuse answers a request that cannot be read.
+// refuse answers an invalid request.
 func (s *Server) refuse(w http.ResponseWriter, req Request, status int, why string) {
 	req.Error, req.Ended = why, true
 	_ = s.log.record(req) // the request is refused, recorded or not
 	reply(w, status, object{"error": object{"message": "modeltest: " + why}})
 }
 
-// answerOther answers a request that does not ask the model: a list of models, or a count of
-// tokens.
+// answerOther answers a request for the list of models or a count of tokens.
 func (s *Server) answerOther(w http.ResponseWriter, req Request) {
 	req.Ended = true
 	if err := s.log.record(req); err != nil {
@@ -212,7 +209,7 @@ func (s *Server) answerOther(w http.ResponseWriter, req Request) {
 	}
 }
 
-// protocolOf returns the protocol of the request, nil when it does not ask the model.
+// protocolOf returns the request's protocol, nil if it does not ask the model.
 func protocolOf(r *http.Request) protocol {
 	if r.Method != http.MethodPost {
 		return nil

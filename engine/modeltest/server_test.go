@@ -19,7 +19,6 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// chatting returns a request with the user's texts, in one of the protocols.
 func chatting(s *modeltest.Server, texts ...string) modelagent.Question {
 	return modelagent.Question{API: modeltest.Chat, URL: s.URL, Stream: true, Session: userTexts(texts...)}
 }
@@ -210,7 +209,6 @@ func TestTooLargeRequestIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 }
 
-// endless is a body of blanks without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

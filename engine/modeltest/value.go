@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// value is JSON of unknown shape. A member that is missing, or of another type than expected, is
-// empty.
+// value is JSON of unknown shape. A missing member, or one of an unexpected type, is empty.
 type value struct{ any }
 
-// decode reads JSON; ok is false when it is none.
+// decode reads JSON; ok is false if it is invalid.
 func decode(body []byte) (v value, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -20,7 +19,6 @@ func decode(body []byte) (v value, ok bool) {
 	return v, err == nil
 }
 
-// at follows the keys.
 func (v value) at(keys ...string) value {
 	for _, k := range keys {
 		object, _ := v.any.(map[string]any)
@@ -47,13 +45,13 @@ func (v value) list() []value {
 	return all
 }
 
-// keys are the sorted names of an object's members.
+// keys are an object's member names, sorted.
 func (v value) keys() []string {
 	object, _ := v.any.(map[string]any)
 	return slices.Sorted(maps.Keys(object))
 }
 
-// raw is the value as JSON, nil when it is missing.
+// raw is the value as JSON, nil if missing.
 func (v value) raw() json.RawMessage {
 	if !v.exists() {
 		return nil
@@ -65,7 +63,7 @@ func (v value) raw() json.RawMessage {
 	return body
 }
 
-// text is the text of a string, of a part, or of a list of parts; of any other value its JSON.
+// text is the text of a string, a part or a list of parts; the JSON of any other value.
 func (v value) text() string {
 	switch it := v.any.(type) {
 	case nil:

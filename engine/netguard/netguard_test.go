@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// L4: only public addresses are allowed, and what the host lists.
+// L4: only public addresses and the host's list are allowed.
 func TestL4OnlyPublicAddressesAreAllowed(t *testing.T) {
 	var n Network
 	for _, text := range []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255",
@@ -36,7 +36,7 @@ func TestL4OnlyPublicAddressesAreAllowed(t *testing.T) {
 	require.ErrorIs(t, n.control("tcp", "nonsense", nil), ErrForbiddenAddress)
 }
 
-// L4: neither the environment's proxy nor a redirect leads a client past the guard, over http or https.
+// L4: neither the environment's proxy nor a redirect bypasses the guard, over http or https.
 func TestL4NoWayAroundTheGuard(t *testing.T) {
 	reached := 0
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// hidden starts what leaves its group and drops its environment. Its argument is one by which the
-// test alone knows it.
+// hidden starts a process that leaves its group and drops its environment. Its argument identifies
+// it to the test.
 const hidden = `setsid env -i sleep "$0" & wait`
 
 // sleeping lists the processes that sleep for the time.
@@ -36,8 +36,8 @@ func sleeping(t *testing.T, forTime string) (pids []int) {
 
 func uniqueTime() string { return "1000." + strconv.FormatInt(time.Now().UnixNano(), 10) }
 
-// J11, I6: what leaves its group and drops its environment is found by nobody, unless it is
-// contained: then the kernel ends it with the process.
+// J11, I6: a process that leaves its group and drops its environment cannot be found; if contained,
+// the kernel ends it with its parent.
 func TestContainEndsProcessesThatHide(t *testing.T) {
 	for name, sandbox := range map[string]func(*exec.Cmd) error{"contained": process.Contain, "not contained": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +63,7 @@ func TestContainEndsProcessesThatHide(t *testing.T) {
 	}
 }
 
-// J11, E7: where its agent is contained, a host that is killed leaves no process, and no later host
-// is needed.
+// J11, E7: a contained agent's killed host leaves no process, even without a later host.
 func TestContainedProcessesDieWithTheirHost(t *testing.T) {
 	dir, forTime := t.TempDir(), uniqueTime()
 	self, err := os.Executable()
@@ -83,18 +82,17 @@ func TestContainedProcessesDieWithTheirHost(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// contained is a task that has a host hold a contained process that hides another, in the folder,
-// for the time.
+// contained is a task: the host holds a contained process that hides another, in the folder, for
+// the time.
 const contained = "contained"
 
-// holdContained is that host.
 func holdContained(dir, forTime string) int {
 	p, err := process.NewTable(dir).Start(process.Command{
 		RunID: "r", Path: "/bin/sh", Args: []string{"-c", hidden, forTime}, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Sandbox: process.Contain,
 	})
 	if err != nil {
-		_, _ = os.Stderr.WriteString(err.Error() + "\n") // there is nobody else to tell
+		_, _ = os.Stderr.WriteString(err.Error() + "\n") // nothing else can report it
 		return 1
 	}
 	<-p.Ended()

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// A process of a run, and all that it leaves behind, is under control until it is released.
+// A run's process and its descendants are controlled until its release.
 func Example() {
 	dir, err := os.MkdirTemp("", "records")
 	if err != nil {
@@ -20,7 +20,7 @@ func Example() {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	table := process.NewTable(dir)
-	if err := table.Reap(context.Background(), "run-1"); err != nil { // what a dead host may have left
+	if err := table.Reap(context.Background(), "run-1"); err != nil { // of a dead host
 		fmt.Println(err)
 		return
 	}

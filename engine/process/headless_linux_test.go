@@ -12,15 +12,15 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// leaveFirstThread ends the first thread of this process. Another keeps it alive for a while.
+// leaveFirstThread ends this process's first thread. Another keeps the process alive for a while.
 func leaveFirstThread() {
 	time.AfterFunc(5*patience, func() { os.Exit(0) })
 	_, _, errno := syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 	panic(errno) // it cannot return
 }
 
-// E7: a process whose first thread has ended looks like a zombie and shows no environment; it
-// lives, and is found by its token.
+// E7: a process whose first thread has ended looks like a zombie without environment, but lives and
+// is found by its token.
 func TestEndFindsAProcessWithoutItsFirstThread(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

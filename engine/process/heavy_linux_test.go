@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// heavy is a task that holds much memory, and takes its time to end.
+// heavy is a task that holds much memory and ends slowly.
 const heavy = "heavy"
 
 func growHeavy() {
@@ -28,8 +28,8 @@ func growHeavy() {
 	<-time.After(5 * patience)
 }
 
-// E7: a process that is killed gives back its memory first, and its files, its locks and its ports
-// afterwards: only then it is gone.
+// E7: a killed process frees its memory first, then files, locks and ports; it counts as gone only
+// then.
 func TestReapedProcessHasClosedItsFiles(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

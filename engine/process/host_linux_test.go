@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// agents are what the runs' processes do; most leave something behind.
+// agents are the runs' programs; most leave something behind.
 var agents = []string{
 	"true",
 	"sleep 1000",
@@ -24,18 +24,18 @@ var agents = []string{
 	"for i in 1 2 3 4 5; do setsid sleep 1000 & done; kill -9 $$",
 }
 
-// headless is a task that has the first thread end, while the process goes on in others.
+// headless is a task whose first thread ends while others continue.
 const headless = "headless"
 
 func init() {
 	host = serve
 	if os.Getenv(hostEnv) == headless {
-		runtime.LockOSThread() // the first thread runs main alone
+		runtime.LockOSThread() // pins main to the first thread
 	}
 }
 
-// serve has "FOLDER HOME RUN…" start processes for the runs, one after the other, until somebody kills
-// it.
+// serve starts processes for the runs of "FOLDER HOME RUN…" one after the other, until it is
+// killed.
 func serve(task string) int {
 	switch task {
 	case headless:
@@ -67,13 +67,13 @@ func serve(task string) int {
 					fmt.Fprintln(os.Stderr, err)
 					return
 				}
-				for range rand.N(1000) { // a moment of any length, not of the clock's
+				for range rand.N(1000) { // a random delay, not of the clock's
 					runtime.Gosched()
 				}
 				if rand.N(2) == 0 {
 					p.End()
 				} else {
-					go p.End() // while another does so
+					go p.End() // concurrently with the next one
 					<-p.Ended()
 				}
 				p.Release()

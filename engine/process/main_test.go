@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostEnv makes this test binary a host: what it is to do.
+// hostEnv makes this test binary a host; its value is the task.
 const hostEnv = "PROCESS_TEST_HOST"
 
-// host is what it does then; see host_linux_test.go.
+// host executes the task; see host_linux_test.go.
 var host = func(string) int { return 2 }
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // grace is short: some tests have processes that ignore TERM.
 const grace = 200 * time.Millisecond
 
-// patience is how long a test waits for what must come; pause is the time between two polls.
+// patience bounds a wait; pause is the polling interval.
 const (
 	patience = time.Minute
 	pause    = 2 * time.Millisecond

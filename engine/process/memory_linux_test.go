@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// I11: what a process started counts, wherever it went.
+// I11: descendants count, wherever they are.
 func TestMaxMemoryCountsDescendants(t *testing.T) {
 	const holds = "dd if=/dev/zero of=/dev/null bs=200M"
 	for name, script := range map[string]string{
@@ -27,7 +27,7 @@ func TestMaxMemoryCountsDescendants(t *testing.T) {
 			require.Greater(t, over.Used, over.Limit)
 		})
 	}
-	c := shell(t, "sleep 0.6") // two looks
+	c := shell(t, "sleep 0.6") // two samples
 	c.MaxMemory = 100 << 20
 	require.NoError(t, started(t, c).Err())
 }

@@ -20,8 +20,7 @@ import (
 
 var kills = flag.Int("kills", 40, "how many hosts TestReapEndsAllProcessesOfAKilledHost kills")
 
-// marked are the processes of the machine that carry the mark of one of the runs, as NUMBER
-// COMMAND.
+// marked lists the machine's processes that carry a mark of the runs, as NUMBER COMMAND.
 func marked(tb testing.TB, runs []string) (all []string) {
 	tb.Helper()
 	names, err := os.ReadDir("/proc")
@@ -44,8 +43,9 @@ func marked(tb testing.TB, runs []string) (all []string) {
 	return all
 }
 
-// E7: whenever a host is killed, while it starts or ends processes or as they run, fork and leave
-// their group, once the next host has reaped its runs no process of them is left, no temporary folder and no record.
+// E7: a host may be killed while it starts or ends processes or while they run, fork and leave
+// their group: after the next host has reaped its runs, no process, temporary folder or record of
+// them is left.
 func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allLines reads every line.
 func allLines(tb testing.TB, r io.Reader, limit int) []Line {
 	tb.Helper()
 	l := NewLineReader(r, nil, limit)
@@ -60,7 +59,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// I11: wherever the output is split into pieces, the lines are the same.
+// I11: the lines do not depend on how the output is split.
 func FuzzLines(f *testing.F) {
 	f.Add("a\nbb\r\n\nccc", 2)
 	f.Add("föx\n🎈🎈🎈\n", 5)

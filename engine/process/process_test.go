@@ -22,7 +22,6 @@ import (
 	"github.com/interlude-go/interlude/engine/redact"
 )
 
-// shell is a command of a few lines of shell, in a folder of its own.
 func shell(tb testing.TB, lines ...string) process.Command {
 	tb.Helper()
 	path, err := exec.LookPath("sh")
@@ -33,7 +32,6 @@ func shell(tb testing.TB, lines ...string) process.Command {
 	}
 }
 
-// started is a process in a table of its own, which is ended with the test.
 func started(tb testing.TB, c process.Command) *process.Process {
 	tb.Helper()
 	p, err := process.NewTable(tb.TempDir()).Start(c)
@@ -42,7 +40,6 @@ func started(tb testing.TB, c process.Command) *process.Process {
 	return p
 }
 
-// output is all that it writes.
 func output(tb testing.TB, p *process.Process) string {
 	tb.Helper()
 	body, err := io.ReadAll(p.Stdout)
@@ -50,7 +47,7 @@ func output(tb testing.TB, p *process.Process) string {
 	return string(body)
 }
 
-// pidIn waits for the file that names a process.
+// pidIn waits for the file with a process number.
 func pidIn(tb testing.TB, c process.Command, file string) (pid int) {
 	tb.Helper()
 	until(tb, file+" is written", func() bool {
@@ -64,10 +61,10 @@ func pidIn(tb testing.TB, c process.Command, file string) (pid int) {
 	return pid
 }
 
-// gone reports whether there is no such process, or it has ended and waits for its parent.
+// gone reports whether the process has ended or is a zombie.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) }
 
-// A process has its arguments, folder, environment with the marks of its run, and an empty input.
+// A process has its arguments, folder, environment with its run's marks, and an empty input.
 func TestStartPassesArgumentsEnvironmentAndInput(t *testing.T) {
 	c := shell(t, `printf '%s|%s|%s|' "$0" "$PWD" "$INTERLUDE_RUN"; [ -n "$INTERLUDE_TOKEN" ] && [ -z "$HOME" ] && cat && echo end`)
 	c.Args = append(c.Args, "an argument; of one piece")
@@ -80,7 +77,7 @@ func TestStartPassesArgumentsEnvironmentAndInput(t *testing.T) {
 	require.False(t, p.Running())
 }
 
-// An input is read, or not: neither keeps the process.
+// A process may read its input or not: neither blocks it.
 func TestProcessMayIgnoreItsInput(t *testing.T) {
 	for script, want := range map[string]string{"cat": strings.Repeat("x", 1<<20), "true": ""} {
 		c := shell(t, script)
@@ -111,7 +108,7 @@ func TestChannelCarriesLinesBothWays(t *testing.T) {
 	require.NoError(t, p.Err())
 }
 
-// The error says how it ended; the end of the error output says why, without secrets.
+// The error says how the process ended; the tail of its error output says why, without secrets.
 func TestErrAndErrorTextSayWhyAProcessFailed(t *testing.T) {
 	c := shell(t, "head -c 10000 /dev/zero | tr '\\0' x >&2", "echo the key hunter2 is refused >&2", "exit 3")
 	var all strings.Builder
@@ -129,7 +126,7 @@ func TestErrAndErrorTextSayWhyAProcessFailed(t *testing.T) {
 	require.Len(t, all.String(), 10000+len("the key [redacted] is refused\n"))
 }
 
-// What cannot be started leaves nothing.
+// A failed start leaves nothing.
 func TestFailedStartLeavesNoRecord(t *testing.T) {
 	dir := t.TempDir()
 	c := shell(t, "true")
@@ -145,7 +142,7 @@ func TestFailedStartLeavesNoRecord(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// I6: End asks first; who listens can tidy up.
+// I6: End sends TERM first, so that a process can tidy up.
 func TestEndLetsAProcessHandleTERM(t *testing.T) {
 	c := shell(t, `trap 'echo tidied; exit 0' TERM`, "echo ready", "while :; do sleep 0.01; done")
 	c.Grace = patience
@@ -160,8 +157,8 @@ func TestEndLetsAProcessHandleTERM(t *testing.T) {
 	require.Equal(t, "tidied\n", string(rest))
 }
 
-// I6: who does not listen is killed after its grace, with its group; End may be called by many, and
-// again.
+// I6: a process that ignores TERM is killed after its grace, with its group; End may be called
+// repeatedly and concurrently.
 func TestEndKillsAProcessThatIgnoresTERMWithItsGroup(t *testing.T) {
 	c := shell(t, "trap '' TERM", "sleep 1000 & echo $! > child", "echo $$ > self", "sleep 1000")
 	p := started(t, c)
@@ -178,7 +175,7 @@ func TestEndKillsAProcessThatIgnoresTERMWithItsGroup(t *testing.T) {
 	until(t, "all have ended", func() bool { return gone(self) && gone(child) })
 }
 
-// A process that ends leaves nothing in its group, and holds nobody up whose output it still has.
+// A process that ends leaves nothing in its group, even if a descendant holds its output.
 func TestGroupIsEndedAfterItsLeader(t *testing.T) {
 	c := shell(t, "sleep 1000 & echo $! > child", "echo done")
 	p := started(t, c)
@@ -188,8 +185,8 @@ func TestGroupIsEndedAfterItsLeader(t *testing.T) {
 	until(t, "the child has ended", func() bool { return gone(child) })
 }
 
-// A final answer holds until the program's file is replaced, a provisional one for its time, and an
-// error is not remembered.
+// A final answer holds until the program's file is replaced, a provisional one for its time; an
+// error is not cached.
 func TestProbeAsksAgainWhereItMust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p process.Probe[int]

@@ -19,7 +19,6 @@ import (
 
 func lives(pid int) bool { return !gone(pid) }
 
-// leader gives the command a process group of its own, as Start does.
 func leader(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // recorded writes a record as a host would have left it.
@@ -33,7 +32,7 @@ func recorded(t *testing.T, dir, runID, token, worker, identity string) string {
 	return path
 }
 
-// bystander is a process that lives until the test is over, with the environment.
+// bystander is a process with the environment that lives until the test ends.
 func bystander(t *testing.T, env ...string) (pid int, identity string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
@@ -51,7 +50,7 @@ func bystander(t *testing.T, env ...string) (pid int, identity string) {
 	return cmd.Process.Pid, identity
 }
 
-// deadIdentity is that of a process that has ended.
+// deadIdentity is the identity of an ended process.
 func deadIdentity(t *testing.T) string {
 	t.Helper()
 	parts := strings.Fields(procid.Self())
@@ -59,13 +58,13 @@ func deadIdentity(t *testing.T) string {
 	return strings.Join(parts, " ")
 }
 
-// E7: nothing is ended on its number alone: not a process that has a recorded number, not one that
-// has its very identity but does not carry the token, not one with another token.
+// E7: a process number is never enough: a process with the recorded number, or even with its
+// identity, is spared without the right token.
 func TestReapNeverTrustsAProcessNumberAlone(t *testing.T) {
 	dir := t.TempDir()
 	reused, identity := bystander(t)
 	parts := strings.Fields(identity)
-	parts[3] = "1" // it started at another time
+	parts[3] = "1" // started at another time
 	recorded(t, dir, "r1", "TOKEN1", deadIdentity(t), strings.Join(parts, " "))
 	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r1"))
 	require.True(t, lives(reused))
@@ -81,7 +80,7 @@ func TestReapNeverTrustsAProcessNumberAlone(t *testing.T) {
 	require.False(t, lives(marked))
 }
 
-// E7: also those of a group are ended that dropped their environment.
+// E7: group members that dropped their environment are ended, too.
 func TestReapEndsTheGroupOfARecordedProcess(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "pid")
 	cmd := exec.CommandContext(t.Context(), "sh", "-c",
@@ -113,8 +112,8 @@ func TestReapEndsTheGroupOfARecordedProcess(t *testing.T) {
 	require.False(t, lives(cmd.Process.Pid))
 }
 
-// E6, E7: a host that lives ends its own processes: a late reaper must not end those of the host
-// that took the run over.
+// E6, E7: a living host ends its own processes: a late reaper must spare those of the host that
+// took over the run.
 func TestReapLeavesTheProcessesOfALivingHost(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
@@ -124,7 +123,7 @@ func TestReapLeavesTheProcessesOfALivingHost(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// E7: a record that cannot be read is reported, and does not keep the others from being reaped.
+// E7: an unreadable record is reported; the others are reaped.
 func TestReapReportsABrokenRecord(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
@@ -139,8 +138,8 @@ func TestReapReportsABrokenRecord(t *testing.T) {
 	require.False(t, lives(pid), "the readable one is reaped")
 }
 
-// E7, J11: CleanUp ends what hosts left that are known to be dead, of any run; what another
-// container's host may still hold stays.
+// E7, J11: CleanUp ends processes of hosts known to be dead, of any run, and spares those that a
+// host in another container may hold.
 func TestCleanUpEndsOnlyProcessesOfDeadHosts(t *testing.T) {
 	dir := t.TempDir()
 	parts := strings.Fields(procid.Self())
@@ -173,7 +172,7 @@ func TestCleanUpEndsOnlyProcessesOfDeadHosts(t *testing.T) {
 	}
 }
 
-// J11: a pipe in the place of a record is told, and holds up nobody.
+// J11: a pipe in place of a record is reported and does not block.
 func TestReapReportsAPipeInThePlaceOfARecord(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "r@token.json"), 0o600))
@@ -183,8 +182,8 @@ func TestReapReportsAPipeInThePlaceOfARecord(t *testing.T) {
 	require.ErrorContains(t, process.NewTable(dir).Reap(t.Context(), "r"), "named pipe")
 }
 
-// A record, which others of this user could have written, has no other folder removed than one that a
-// process was given.
+// Other processes of this user could have written a record, so it can only remove a process's
+// temporary folder.
 func TestReapRemovesTemporaryFoldersOnly(t *testing.T) {
 	dir, home := t.TempDir(), tempHome(t)
 	for name, removed := range map[string]bool{"tabcdefg": true, "precious": false, "tmp": false} {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// A process is on record from before it starts until it is released.
+// A process has a record from before its start until its release.
 func TestProcessIsOnRecordUntilItIsReleased(t *testing.T) {
 	dir := t.TempDir()
 	records := func() []string {
@@ -32,7 +32,7 @@ func TestProcessIsOnRecordUntilItIsReleased(t *testing.T) {
 	require.Empty(t, records())
 }
 
-// A run whose id could lead out of the folder is refused before anything is started.
+// A run id that could lead out of the folder is refused before the start.
 func TestStartRefusesARunIDThatIsNoFileName(t *testing.T) {
 	for _, id := range []string{"", "../r1", "a/b", ".hidden", "a@b", strings.Repeat("x", 129)} {
 		c := shell(t, "touch begun")
@@ -43,8 +43,8 @@ func TestStartRefusesARunIDThatIsNoFileName(t *testing.T) {
 	}
 }
 
-// E7: records in the system's temporary folder are trusted only in a folder that is this user's
-// alone: they say which processes are ended.
+// E7: records in the system's temporary folder are trusted only in a folder private to this user:
+// they say which processes are ended.
 func TestRecordsInAFolderOfOthersAreNotTrusted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	table := process.NewTable("")

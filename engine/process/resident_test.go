@@ -8,8 +8,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// slowRelease is a resident process that has ended by itself, and whose release takes until
-// somebody else ends it.
+// slowRelease is a resident process that exited, and whose release blocks until End is called.
 type slowRelease struct {
 	gone, releasing, ended chan struct{}
 	released               bool
@@ -26,8 +25,8 @@ func (p *slowRelease) Release() {
 	p.released = true
 }
 
-// I6: when an engine is closed while a process that ended by itself is being released, the process
-// is released, with its record and its files, when Close returns.
+// I6: Close during the release of an exited process returns after the release of its record and
+// files.
 func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 	p := &slowRelease{gone: make(chan struct{}), releasing: make(chan struct{}), ended: make(chan struct{})}
 	residents := process.NewResidents[*slowRelease]("scripted")

@@ -2,7 +2,7 @@ package process
 
 import "testing"
 
-// What a turn pays for being sure that nothing is left of it.
+// A turn's cost of checking that no process is left.
 func BenchmarkEndByToken(b *testing.B) {
 	for b.Loop() {
 		endByToken("NOBODY", 0)

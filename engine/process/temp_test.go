@@ -23,8 +23,7 @@ func tempHome(tb testing.TB) string {
 	return dir
 }
 
-// ended waits for the end of the process and returns its environment, as it printed it, without its
-// token.
+// ended waits for the process's end and returns the environment that it printed, without its token.
 func ended(tb testing.TB, p *process.Process) (env []string) {
 	tb.Helper()
 	env = strings.Split(strings.TrimSpace(output(tb, p)), "\n")
@@ -33,8 +32,8 @@ func ended(tb testing.TB, p *process.Process) (env []string) {
 	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, process.EnvToken+"=") })
 }
 
-// J11: what a process leaves in its temporary folder is removed with it, also folders that cannot be
-// written to, and nothing elsewhere. Its other variables are those that it was given.
+// J11: a process's temporary folder is removed with it, also unwritable folders, and nothing
+// elsewhere. Its other variables are unchanged.
 func TestTemporaryFilesGoWithTheirProcess(t *testing.T) {
 	home, kept, records := tempHome(t), t.TempDir(), t.TempDir()
 	c := shell(t, "env", `mkdir -p "$TMPDIR/cache/locked"`, `echo x > "$TMPDIR/cache/locked/file"`,
@@ -64,8 +63,8 @@ func TestTemporaryFilesGoWithTheirProcess(t *testing.T) {
 	}
 }
 
-// The path leaves room for Unix sockets, whatever the path of the home, and a home that is missing or
-// a link is not used. A sandbox may show the home alone.
+// The path leaves room for Unix sockets, whatever the home's path; a home that is missing or a link
+// is not used. A sandbox may show only the home.
 func TestTemporaryFolderHasAShortPath(t *testing.T) {
 	system, home := tempHome(t), tempHome(t)
 	t.Setenv("TMPDIR", system)
@@ -87,7 +86,7 @@ func TestTemporaryFolderHasAShortPath(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// What cannot be started leaves no folder either.
+// A failed start leaves no folder either.
 func TestFailedStartLeavesNoTemporaryFolder(t *testing.T) {
 	c := shell(t, "true")
 	c.Path, c.TempIn = "/no/such/program", tempHome(t)

@@ -11,7 +11,7 @@ import (
 // benchSecrets are those of a usual agent: an API key and a token.
 var benchSecrets = []string{"sk-ant-REDACTED", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}
 
-// BenchmarkStream is the cost of a stream without secrets, a byte.
+// BenchmarkStream is the cost per byte of a stream without secrets.
 func BenchmarkStream(b *testing.B) {
 	r, err := redact.New(benchSecrets...)
 	if err != nil {
@@ -25,7 +25,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is the cost of a turn's Redactor, with a private key of 1.7 KB beside.
+// BenchmarkNew is the cost of a turn's Redactor, including a private key of 1.7 KB.
 func BenchmarkNew(b *testing.B) {
 	pem := "-----BEGIN PRIVATE KEY-----\n" +
 		strings.Repeat("MIIEvQIBADANBgkq/hkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n", 26) +

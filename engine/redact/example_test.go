@@ -17,6 +17,6 @@ func Example() {
 	w := secrets.Writer(os.Stdout)
 	fmt.Fprint(w, "calling with sk-live")
 	fmt.Fprint(w, "-4242 now\n")
-	_ = w.Close() // writes what is held back; here nothing is
+	_ = w.Close() // flushes held-back text; here there is none
 	// Output: calling with [redacted] now
 }

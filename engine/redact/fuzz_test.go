@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/engine/redact"
 )
 
-// simply is what redacting means, for secrets of one line that look the same in JSON: all bytes of
-// a secret are marked, and secrets that share a byte give one Mask.
+// simply defines redaction for one-line secrets without JSON escapes: all bytes of a secret are
+// marked, and secrets that share a byte give one Mask.
 func simply(text string, secrets []string) string {
 	// a secret begins here; this byte is one with the byte before
 	opens, inside := make([]bool, len(text)+1), make([]bool, len(text)+1)
@@ -45,11 +45,11 @@ func simply(text string, secrets []string) string {
 	return b.String()
 }
 
-// encodings are a secret's, by what an encoder makes of it behind any other text.
+// encodings returns a secret's encodings at each offset.
 func encodings(s string) (all []string) {
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		for _, before := range []string{"", "a", "ab"} {
-			// The characters that are the same whatever stands around it.
+			// The characters that do not depend on the surrounding text.
 			one, two := enc.EncodeToString([]byte(before+s+"\x00\x00\x00")),
 				enc.EncodeToString([]byte(strings.Repeat("\xff", len(before))+s+"\xff\xff\xff"))
 			from := len(before)*2 - max(0, len(before)-1)
@@ -64,8 +64,7 @@ func encodings(s string) (all []string) {
 		url.QueryEscape(s), url.PathEscape(s))
 }
 
-// FuzzRedact: however a text is cut into pieces, its secrets are taken out as though it were whole,
-// and none is left.
+// FuzzRedact: however a text is split, its secrets are removed as from the whole, and none is left.
 func FuzzRedact(f *testing.F) {
 	f.Add("hunter2", "in-hunter2-out", "x hunter2 in-hunter2-ou in-hunter2-out", []byte{3, 1, 200})
 	f.Add("aaaaaa", "aaaaaab", "aaaaaaaaaaaaab aaaaa", []byte{1})
@@ -115,7 +114,7 @@ func plain(s string) bool {
 	return true
 }
 
-// pieces reads the text in pieces whose lengths are the cuts, again and again.
+// pieces reads the text in pieces with the lengths of cuts, cyclically.
 type pieces struct {
 	text string
 	cuts []byte
@@ -131,7 +130,7 @@ func (p *pieces) Read(buf []byte) (int, error) {
 		n = min(n, int(p.cuts[p.next%len(p.cuts)]))
 		p.next++
 	}
-	if n == 0 && p.next%7 > 0 { // an empty read is allowed, now and then
+	if n == 0 && p.next%7 > 0 { // an occasional empty read is allowed
 		return 0, nil
 	}
 	n = copy(buf, p.text[:max(n, 1)])

@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/engine/redact"
 )
 
-// of is a redactor that must be possible.
 func of(tb testing.TB, values ...string) *redact.Redactor {
 	tb.Helper()
 	r, err := redact.New(values...)
@@ -26,7 +25,7 @@ func of(tb testing.TB, values ...string) *redact.Redactor {
 const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq/hkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQC7\nVb==\n-----END " +
 	"PRIVATE KEY-----\n"
 
-// A secret is taken out wherever it stands, in each of its spellings.
+// A secret is removed wherever it is, in each of its spellings.
 func TestSecretIsReplaced(t *testing.T) {
 	quoted := func(v any) string {
 		body, err := json.Marshal(v)
@@ -86,7 +85,7 @@ func TestSecretIsReplaced(t *testing.T) {
 	}
 }
 
-// What cannot be redacted without destroying the text is refused; the error does not give it away.
+// A value whose redaction would destroy the text is refused; the error does not contain it.
 func TestShortValuesAreRefused(t *testing.T) {
 	_, err := redact.New("hunter2", "12345", "redacted")
 	require.ErrorIs(t, err, redact.ErrTooShort)
@@ -97,7 +96,7 @@ func TestShortValuesAreRefused(t *testing.T) {
 	require.NoError(t, redact.Check(" \n"))
 }
 
-// A Redactor of nothing leaves everything as it is.
+// A Redactor without secrets changes nothing.
 func TestTextWithoutSecretsIsUnchanged(t *testing.T) {
 	r := of(t, "", " \n")
 	require.Nil(t, r)
@@ -118,7 +117,7 @@ func TestTextWithoutSecretsIsUnchanged(t *testing.T) {
 	require.Equal(t, "text", out.String())
 }
 
-// A line's end is seen at once; only what may be the beginning of a secret is held back.
+// A line's end is visible at once; only a possible beginning of a secret is held back.
 func TestStreamHoldsBackOnlyThePossibleBeginningOfASecret(t *testing.T) {
 	var out bytes.Buffer
 	w := of(t, "hunter2", key).Writer(&out)
@@ -151,7 +150,7 @@ func TestStreamHoldsBackOnlyThePossibleBeginningOfASecret(t *testing.T) {
 	require.Equal(t, "x ", out.String(), "a text was cut")
 }
 
-// What is passed over is not read; a secret that began there is still known.
+// Skipped text is not read; a secret that began there is still found.
 func TestPassSkipsAndStillFindsASecretAfterwards(t *testing.T) {
 	in, out := io.Pipe()
 	r := of(t, "hunter2").Reader(in)
@@ -170,7 +169,7 @@ func TestPassSkipsAndStillFindsASecretAfterwards(t *testing.T) {
 	require.Equal(t, "ress three", read("ress three"))
 }
 
-// An error of the source comes after what was read before it, and stays.
+// An error of the source follows the text read before it, and stays.
 func TestReaderReturnsTheErrorOfItsSource(t *testing.T) {
 	broken := errors.New("broken")
 	r := of(t, "hunter2").Reader(io.MultiReader(strings.NewReader("a hunter2 b hunt"), iotest.ErrReader(broken)))

@@ -61,7 +61,7 @@ func TestTypesWithoutASchema(t *testing.T) {
 	require.Error(t, err)
 }
 
-// decoded has the types that encoding/json does not decode by their kind.
+// decoded has types with their own JSON decoding.
 type decoded struct {
 	Any     json.RawMessage            `json:"any"`
 	Perhaps *json.RawMessage           `json:"perhaps,omitempty"`

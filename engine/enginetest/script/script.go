@@ -1,5 +1,5 @@
-// Package script is the language of scripted agents: lines of an input that tell the agent what to
-// do. It is pure, and imports nothing but the standard library.
+// Package script is the language of scripted agents: lines in an input that say what the agent
+// does. It is pure and imports only the standard library.
 //
 // Neighbours: enginetest plays scripts as an agent, in process or as a program; modeltest plays
 // them as the model behind a real agent.
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Step is one thing that the scripted agent does: a word and what belongs to it.
+// Step is one step: a word and its arguments.
 //
 //	say TEXT       an intermediate message
 //	delta TEXT     a piece of the final text
@@ -25,19 +25,19 @@ import (
 //	ask PROMPT     the final text is an ask_user question
 //	output JSON    structured output
 //	note TEXT      does nothing
-//	recall         the final text is all notes of the session's inputs, and all their lines that are no steps
-//	in DIR         the folder for files, an absolute path, from here on; the artifact folder before
+//	recall         the final text is all notes in the session's inputs, and all lines that are not steps
+//	in DIR         sets the folder for files (absolute path); initially the artifact folder
 //	touch NAME     makes the file NAME in the folder
 //	await NAME     waits for the file NAME in the folder
 //	fail TEXT      the turn fails
-//	flood N        so many intermediate messages
+//	flood N        sends N intermediate messages
 //	hang           waits until the turn is canceled
 //
-// Only a program can do these:
+// Only a program has these:
 //
-//	pid NAME       the file NAME in the folder names the process
-//	ignoreterm     ignores TERM from now on
-//	spawn NAME     starts a process in the agent's group that ignores TERM; the file NAME in the folder names it
+//	pid NAME       writes the process number to the file NAME
+//	ignoreterm     ignores TERM
+//	spawn NAME     starts a process in the agent's group that ignores TERM, and writes its number to NAME
 //	detach NAME    like spawn, but the process leaves the group and holds the output open
 //	exit N         ends the process with status N
 //	crash          kills its own process
@@ -46,26 +46,27 @@ import (
 //	raw TEXT       writes TEXT as it is
 //	long N         writes a line of N bytes
 //	grow N         allocates N bytes more of memory
-//	tool TEXT      prints a tool's result with TEXT, which is not the agent's own word
+//	tool TEXT      prints a tool's result with TEXT, not the agent's own text
 //	args           the final text is the arguments and the environment, as JSON
 //
-// Only a function can do this:
+// Only a function has this:
 //
 //	panic TEXT     panics
 //
-// A model (package modeltest) has tool, raw and steps of its own.
+// A model (package modeltest) has tool, raw and others.
 //
-// TEXT that begins with a quotation mark is a Go string literal.
+// A TEXT that begins with a quotation mark is a Go string literal.
 type Step struct{ Word, Rest string }
 
-// DoneMarker is what done writes on a line of its own; the same as interaction.DoneMarker.
+// DoneMarker is the marker of the step done, on a separate line; the same as
+// interaction.DoneMarker.
 const DoneMarker = "__SKILL_DONE__"
 
-// mark is the beginning of each line that is a step. All other lines are ignored, so that the
-// library may add its instructions to an input.
+// mark begins each step's line. Other lines are ignored, so that the library may add instructions
+// to an input.
 const mark = "::"
 
-// Script is an input that tells the agent to do the steps.
+// Script returns an input with the steps.
 func Script(steps ...string) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -74,7 +75,7 @@ func Script(steps ...string) string {
 	return b.String()
 }
 
-// Steps reads an input.
+// Steps parses an input.
 func Steps(input string) []Step {
 	var steps []Step
 	for line := range strings.Lines(input) {
@@ -93,7 +94,7 @@ func Steps(input string) []Step {
 	return steps
 }
 
-// Recall is what the step recall says in a session with these inputs.
+// Recall returns the text of the step recall in a session with these inputs.
 func Recall(inputs []string) string {
 	var all []string
 	for _, in := range inputs {
@@ -109,7 +110,7 @@ func Recall(inputs []string) string {
 	return strings.Join(all, " | ")
 }
 
-// Notes is what the step recall says when the inputs also hold text of others: only the notes.
+// Notes returns the text of recall when the inputs also contain others' text: notes only.
 func Notes(inputs []string) string {
 	var all []string
 	for _, in := range inputs {
@@ -122,17 +123,16 @@ func Notes(inputs []string) string {
 	return strings.Join(all, " | ")
 }
 
-// Ask is the text of a question, as agents are taught to write it.
+// Ask returns the text of a question, in the form that agents are taught.
 func Ask(prompt string) string {
 	body, _ := json.Marshal(map[string]any{"ask_user": map[string]string{"kind": "open_text", "prompt": prompt}})
 	return string(body)
 }
 
-// signal finds the marker with a nonce in what an agent was told.
+// signal finds the marker with a nonce in an input.
 var signal = regexp.MustCompile(DoneMarker + ":([a-z2-7]{12})")
 
-// Nonce is the newest nonce that the inputs of an agent told it to put into its signals; empty when
-// none did.
+// Nonce returns the newest nonce that the inputs request for signals; empty if none.
 func Nonce(inputs []string) string {
 	for _, in := range slices.Backward(inputs) {
 		if all := signal.FindAllStringSubmatch(in, -1); len(all) > 0 {
@@ -142,14 +142,13 @@ func Nonce(inputs []string) string {
 	return ""
 }
 
-// Reply is what a person wrote, of an input that brings a note with the nonce.
+// Reply returns a person's text from an input that adds a note with the nonce.
 func Reply(input string) string {
 	reply, _, _ := strings.Cut(input, "\n\n[This note is not the person's.")
 	return reply
 }
 
-// Signed is the text of an agent that was given the nonce: its markers and its JSON blocks carry
-// it.
+// Signed puts the nonce into the markers and JSON blocks of the text.
 func Signed(text, nonce string) string {
 	if nonce == "" {
 		return text
@@ -158,10 +157,9 @@ func Signed(text, nonce string) string {
 	return strings.ReplaceAll(text, "```json\n", "```json "+nonce+"\n")
 }
 
-// pollInterval is the time between two polls for a file.
 const pollInterval = 2 * time.Millisecond
 
-// AwaitFile waits until the file is there. Not every system reports new files, so it polls.
+// AwaitFile waits until the file exists. It polls, since not every system reports new files.
 func AwaitFile(ctx context.Context, path string) error {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()

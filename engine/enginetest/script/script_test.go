@@ -26,7 +26,7 @@ func TestRecallReturnsNotesAndPlainLines(t *testing.T) {
 	require.Equal(t, "a | b", script.Notes(inputs))
 }
 
-// B4, B10: what the agent writes is what the library reads.
+// B4, B10: the library reads what the agent writes.
 func TestAskAndDoneMarkerMatchTheLibrary(t *testing.T) {
 	require.Equal(t, interaction.DoneMarker, script.DoneMarker)
 	q := interaction.Read(script.Ask("May \"I\"?\n"), nil).Question
@@ -34,7 +34,7 @@ func TestAskAndDoneMarkerMatchTheLibrary(t *testing.T) {
 	require.Equal(t, "May \"I\"?\n", q.Prompt)
 }
 
-// J12: a scripted agent does as the library's prompts and notes tell it.
+// J12: a scripted agent follows the library's prompts and notes.
 func TestSignUsesTheNonceOfTheInput(t *testing.T) {
 	const old, now = "aaaaaaaaaaaa", "bbbbbbbb2345"
 	prompt := interaction.Patch(interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, Nonce: old})

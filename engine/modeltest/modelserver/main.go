@@ -1,5 +1,5 @@
-// Modelserver is package modeltest as a program: a scripted model on this machine. It prints its
-// URL as the first line and ends with an interrupt or TERM.
+// Modelserver runs package modeltest as a program: a scripted model on this machine. Its first line
+// is its URL; it ends on an interrupt or TERM.
 //
 //	go run ./engine/modeltest/modelserver -addr 127.0.0.1:8099 -log requests.jsonl
 package main

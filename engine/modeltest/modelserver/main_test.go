@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The log stays when the server is killed, and says what was being answered.
+// The log survives the server's kill and names the answer under way.
 func TestLogIsKeptAfterTheServerEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log.jsonl")
 	cmd := exec.Command(os.Args[0], "-log", file)
