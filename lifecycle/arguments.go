@@ -16,24 +16,23 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file checks the arguments of the calls of Client and Lifecycle before they reach a store, so
-// that every store refuses them with the same errors. A valid argument costs no allocation.
+// Arguments of Client and Lifecycle are checked before they reach a store, so that every store
+// refuses them with the same errors. A valid argument costs no allocation.
 
-// ErrInvalidArgument says that the caller passed a value that no call of this kind accepts. Nothing
-// was stored. Every ArgumentError and every SpecError matches it.
+// ErrInvalidArgument: the caller passed a value that no such call accepts. Nothing was stored.
+// Every ArgumentError and SpecError matches it.
 var ErrInvalidArgument = errors.New("lifecycle: invalid argument")
 
-// ArgumentError names an invalid argument of a call, or an invalid field of a configuration, with
-// its value and the expected one.
+// ArgumentError names an invalid argument of a call or field of a configuration, with its value and
+// the expected one.
 type ArgumentError struct {
-	// Argument is the name in the call's signature, with the invalid field if there is one: "id",
-	// "query.Limit", "reply.Text", "Config.Lease".
+	// Argument is the parameter's name, with the invalid field if any: "id", "query.Limit",
+	// "reply.Text", "Config.Lease".
 	Argument string
 	Value    string
 	Want     string
-	// Err is the cause, or another error that this one matches; often nil. An error about an id
-	// that no run can have also matches ErrNotFound, and one about an invalid reply
-	// ErrInvalidReply.
+	// Err is the cause, or an error that this one also matches; often nil. It is ErrNotFound for an
+	// id that no run can have, and ErrInvalidReply for an invalid reply.
 	Err error
 }
 
@@ -47,7 +46,6 @@ func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgum
 // Unwrap returns the cause.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// validateQuery returns an error if the query of a listing is invalid.
 func validateQuery(q *Query) error {
 	if q.Limit < 0 || q.Limit > store.MaxBatch {
 		return &ArgumentError{"query.Limit", fmt.Sprint(q.Limit), fmt.Sprintf("1 to %d, or 0 for 100", store.MaxBatch),
@@ -85,7 +83,7 @@ func validateQuery(q *Query) error {
 	return nil
 }
 
-// validateTime returns an error if a caller's time is outside the years that stores can keep.
+// validateTime checks that a caller's time is within the years that stores can keep.
 func validateTime(argument string, at time.Time) error {
 	if inCalendar(at) {
 		return nil
@@ -93,7 +91,6 @@ func validateTime(argument string, at time.Time) error {
 	return &ArgumentError{argument, yearOf(at), wantYear, nil}
 }
 
-// validateReply returns an error if the reply is invalid.
 func validateReply(reply *Reply) error {
 	err := reply.Validate()
 	var fault *FieldError
@@ -103,7 +100,7 @@ func validateReply(reply *Reply) error {
 	return err
 }
 
-// pattern describes names: they have ASCII letters, digits and marks, and do not begin with a mark.
+// pattern describes names: ASCII letters, digits and marks, not beginning with a mark.
 type pattern struct {
 	marks   string
 	longest int // bytes
@@ -114,7 +111,6 @@ var (
 	namePattern = pattern{"._/-", MaxName}
 )
 
-// matches reports whether the whole text has the pattern.
 func (p pattern) matches(s string) bool {
 	if s == "" || len(s) > p.longest {
 		return false
@@ -153,8 +149,7 @@ func entriesOf(n int) string { return fmt.Sprintf("%d entries", n) }
 
 func yearOf(t time.Time) string { return fmt.Sprintf("in the year %d", t.UTC().Year()) }
 
-// wrongLabel returns the key of a label that is invalid, be it the key or its value; ok says that
-// all labels are valid.
+// wrongLabel returns the key of a label whose key or value is invalid; ok if there is none.
 func wrongLabel(labels map[string]string) (key string, ok bool) {
 	for k, v := range labels {
 		if k == "" || len(k) > MaxLabelKey || len(v) > MaxLabelValue || !utf8.ValidString(k) || !utf8.ValidString(v) {
@@ -164,7 +159,6 @@ func wrongLabel(labels map[string]string) (key string, ok bool) {
 	return "", true
 }
 
-// validateJob checks the run's task.
 func (s *Spec) validateJob() *SpecError {
 	switch {
 	case s.Prompt == "" && len(s.Input) == 0, len(s.Prompt) > MaxPrompt:

@@ -13,7 +13,7 @@ import (
 // Action is an actor's intended call, as passed to Authorize.
 type Action string
 
-// The actions. Each exported call of a Client that reads or changes runs has one.
+// The actions, with the calls of a Client that they stand for.
 const (
 	ActionSubmit Action = "submit" // Submit, GetOrSubmit; Run is the run as it would be stored
 	ActionView   Action = "view"   // Get, Pending, History, Inherited, Usage, Wait, Events
@@ -37,27 +37,26 @@ const (
 	ActionFeed     Action = "feed"  // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 
-// Access is what Authorize decides about. Its pointers are copies of the library's, and nil where
-// the action is about nothing of the kind.
+// Access is what Authorize decides about. Its pointers are copies, and nil where they do not apply
+// to the action.
 type Access struct {
 	Actor  Actor
 	Action Action
-	// Run is as it was read a moment ago.
+	// Run is as it was just read.
 	Run *Run
-	// Question is the question that a reply answers: open, or settled if the reply is repeated or
-	// late.
+	// Question is the question that a reply answers: open, or settled for a repeated or late reply.
 	Question *Question
 	// Query is the query of Runs.
 	Query *Query
-	// Inbox is the query of Inbox and CountInbox. A host that shows each person only their own
-	// questions compares its For with Actor.
+	// Inbox is the query of Inbox and CountInbox. To show people only their own questions, compare
+	// its For with Actor.
 	Inbox *InboxQuery
-	// Feed is the name of a feed; empty for Feeds, which lists them.
+	// Feed is the name of a feed; empty for Feeds.
 	Feed string
 }
 
-// Authorize decides whether an actor may do something: nil allows it. Any error refuses it, and the
-// caller gets a *NotAllowedError that has the error as its cause. See Config.Authorize.
+// Authorize decides whether an actor may do something: nil allows it. An error refuses it; the
+// caller gets a *NotAllowedError with it as the cause. See Config.Authorize.
 type Authorize func(ctx context.Context, access Access) error
 
 // ErrNotAllowed: the host's Authorize has refused the call.
@@ -85,19 +84,17 @@ func (e *NotAllowedError) Is(target error) bool { return target == ErrNotAllowed
 // Unwrap returns what Authorize returned.
 func (e *NotAllowedError) Unwrap() error { return e.Err }
 
-// As returns a client that makes its calls on behalf of the actor. Authorize receives this actor,
-// and a Reply, Resume or At without an Actor gets it; one with another Actor is refused. The call
-// is cheap, so make a client for each request. The client shares everything with this one, and
-// needs no Close.
+// As returns a client that acts for the actor. Authorize receives this actor, and a Reply, Resume
+// or At without an Actor gets it; another Actor in them is refused. The call is cheap: make a
+// client for each request. The client shares everything with c and needs no Close.
 func (c *Client) As(actor Actor) *Client {
 	as := *c
 	as.actor = actor
 	return &as
 }
 
-// resolveActor returns the actor of a call: from the call's argument, or the client's. If both are
-// set, they must be equal: a front end that forwards a person's input must not let the person
-// choose the actor.
+// resolveActor returns a call's actor, from its argument or the client. If both are set, they must
+// be equal, so that a person's input cannot choose the actor.
 func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 	switch {
 	case named.IsZero():
@@ -110,8 +107,8 @@ func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 
 // allow asks Authorize whether the client's actor may perform the action. Every exported method
 // that reads or changes runs calls it, or a function below, after it has read the run and before it
-// commits or returns anything, outside the store's transactions. A method that rereads the run
-// after a lost compare-and-set asks again. Workers, deadlines and recovery do not ask.
+// commits or returns anything, outside the store's transactions; it asks again when it rereads the
+// run after a lost compare-and-set.
 func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
 	return c.allowActor(ctx, c.actor, action, run, question)
 }
@@ -123,7 +120,7 @@ func (c *Client) allowActor(ctx context.Context, actor Actor, action Action, run
 	}
 	a := Access{Actor: actor, Action: action}
 	if run != nil {
-		r := *run // a copy, so that the caller's run does not escape to the heap if there is no Authorize
+		r := *run // a copy: the caller's run stays off the heap without an Authorize
 		a.Run = &r
 	}
 	if question != nil {
@@ -133,7 +130,6 @@ func (c *Client) allowActor(ctx context.Context, actor Actor, action Action, run
 	return c.askAuthorize(ctx, &a)
 }
 
-// allowInbox is allow for an inbox.
 func (c *Client) allowInbox(ctx context.Context, query *InboxQuery) error {
 	if c.authorize == nil {
 		return nil
@@ -142,7 +138,6 @@ func (c *Client) allowInbox(ctx context.Context, query *InboxQuery) error {
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Inbox: &q})
 }
 
-// allowQuery is allow for a listing.
 func (c *Client) allowQuery(ctx context.Context, query *Query) error {
 	if c.authorize == nil {
 		return nil
@@ -151,7 +146,7 @@ func (c *Client) allowQuery(ctx context.Context, query *Query) error {
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Query: &q})
 }
 
-// allowFeed is allow for a feed. Name is empty for a call about all feeds.
+// allowFeed is allow for a feed; name is empty for all feeds.
 func (c *Client) allowFeed(ctx context.Context, name string) error {
 	if c.authorize == nil {
 		return nil
@@ -159,8 +154,7 @@ func (c *Client) allowFeed(ctx context.Context, name string) error {
 	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionFeed, Feed: name})
 }
 
-// allowView is allow for a call that does not read the run itself, or that reads it again and again
-// and asks only once.
+// allowView is allow for a call that does not read the run, or rereads it but asks once.
 func (c *Client) allowView(ctx context.Context, id string) error {
 	if c.authorize == nil {
 		return nil
@@ -172,8 +166,8 @@ func (c *Client) allowView(ctx context.Context, id string) error {
 	return c.allow(ctx, ActionView, &run, run.Pending)
 }
 
-// askAuthorize calls the host's function on the caller's goroutine, with the caller's context: if
-// it hangs, it delays only its caller. A panic refuses the call.
+// askAuthorize calls the host's function on the caller's goroutine and context: if it hangs, it
+// delays only its caller. A panic refuses the call.
 func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	refused := &NotAllowedError{Actor: a.Actor, Action: a.Action}
 	if a.Run != nil {
@@ -184,7 +178,7 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 			text := decide.Shortened(fmt.Sprint(p))
 			c.proc.Log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
 				string(debug.Stack()))
-			refused.Err = errors.New("Authorize panicked") // callers may be untrusted: the log has the
+			refused.Err = errors.New("Authorize panicked") // callers may be untrusted: only the log has
 			// panic's value
 			err = refused
 		}
@@ -195,7 +189,6 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	return nil
 }
 
-// questionOf returns the settled question with this number, or nil.
 func questionOf(settled []Record, number int) *Question {
 	for i := range settled {
 		if settled[i].Question.ID == number {
@@ -205,8 +198,7 @@ func questionOf(settled []Record, number int) *Question {
 	return nil
 }
 
-// check returns an error if the context of a call is nil, or if the client was made by Client.On
-// without a store.
+// check refuses a nil context, and a client that Client.On made without a store.
 func (c *Client) check(ctx context.Context) error {
 	switch {
 	case ctx == nil:
@@ -224,7 +216,6 @@ func (c *Client) check(ctx context.Context) error {
 	return nil
 }
 
-// checkRun is check for a call with the id of a run.
 func (c *Client) checkRun(ctx context.Context, id string) error {
 	if err := c.check(ctx); err != nil {
 		return err
@@ -235,7 +226,7 @@ func (c *Client) checkRun(ctx context.Context, id string) error {
 	return nil
 }
 
-// checkQuestionCall checks the arguments that all calls about an open question have.
+// checkQuestionCall checks the arguments common to calls about an open question.
 func (c *Client) checkQuestionCall(ctx context.Context, id string, question int) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err

@@ -20,49 +20,48 @@ import (
 // ends, command lines. It is safe for concurrent use. Close ends its watch on the store; the store
 // stays open.
 //
-// Without an Authorize (ClientConfig, Config), every caller of the client may do everything. Front
-// ends for several people use a client for each: see As.
+// Without an Authorize (ClientConfig, Config), every caller may do everything. Front ends for
+// several people use a client for each: see As.
 type Client struct {
 	proc    node.Process // without Engines unless it belongs to a Lifecycle
 	poll    time.Duration
 	hub     *hub
-	ownNode *atomic.Pointer[string] // the id of the node as which this process serves; nil: it does not serve
+	ownNode *atomic.Pointer[string] // the id of this process's node; nil: it does not serve
 	notices *notices                // nil without an observer
 	inboxes *inboxWatches
 
 	authorize Authorize // nil: everything is allowed
-	actor     Actor     // whose calls these are; see As
+	actor     Actor     // the actor of its calls; see As
 }
 
 // ClientConfig configures a Client. Only Store is required.
 type ClientConfig struct {
 	// Store keeps the runs.
 	Store store.Store
-	// Clock is the time. Nil: the store's, when it is a store.Timekeeper; otherwise SystemClock.
-	// See Clock.
+	// Clock is the time. Nil: the store's clock if it is a store.Timekeeper, else SystemClock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
 	// Poll is how long a follower waits for a hint before it reads the store; 1 s when zero.
 	Poll time.Duration
-	// OnInterrupt is the policy of Recover for interrupted turns of runs whose spec has none:
-	// Fail (also when empty), Repeat or Ask. Use the same value as the Config of the executing
-	// processes; with Config.Forgiving, that is Ask. (Config.Hold is not needed here: only a
-	// process with the engine can find that a session is refused.)
+	// OnInterrupt is Recover's policy for interrupted turns of runs whose spec has none: Fail (also
+	// when empty), Repeat or Ask. Use the value of the executing processes' Config; with
+	// Config.Forgiving, Ask. Config.Hold has no counterpart here: only a process with the engine
+	// detects a refused session.
 	OnInterrupt OnInterrupt
-	// Observer gets a notice of each change that this client makes. See Observer.
+	// Observer gets a notice of each change by this client.
 	Observer Observer
-	// Authorize decides about each call that reads or changes runs: after the run was read and before
-	// anything is stored or returned, once per call or stream, and again after a lost race or a stale
-	// cache hit. Lists are checked once, by their query, never by row. Workers, deadlines, recovery
-	// and Recover are not checked. It is called on the caller's goroutine with the caller's context,
-	// outside the store's transactions, so it may call this client's store. A panic refuses the call.
+	// Authorize decides about each call that reads or changes runs: after the run was read and
+	// before anything is stored or returned, once per call or stream, and again after a lost race
+	// or a stale cache hit. Lists are checked once, by their query. Workers, deadlines, recovery
+	// and Recover are not checked. It runs on the caller's goroutine and context, outside the
+	// store's transactions, so it may call this client's store. A panic refuses the call.
 	//
-	// Nil: every caller of the client may do everything with every run.
+	// Nil: every caller may do everything with every run.
 	Authorize Authorize
 }
 
-// NewClient returns a client of the store. It starts nothing, and does not call the store.
+// NewClient returns a client of the store, without calling it or starting anything.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if isNil(cfg.Store) {
 		return nil, &ArgumentError{"ClientConfig.Store", "nil", "the store that the executing processes use", nil}
@@ -90,23 +89,23 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the client's watch on its store. Followers continue by polling. It waits until the
-// Observer has received all notices, at most a second.
+// Close ends the client's watch on its store; followers continue by polling. It waits at most a
+// second until the Observer has received all notices.
 func (c *Client) Close() {
 	c.hub.stopWatching()
 	c.notices.flush()
 }
 
 // On returns the same client on another view of its store, for example inside the caller's
-// transaction, if the store is in the caller's database. Submissions, answers and cancels through
-// this client commit or roll back with that transaction.
+// transaction, if the store is in the caller's database. Its submissions, answers and cancels
+// commit or roll back with that transaction.
 //
-// The call is cheap, so make a client for each transaction. It has this client's clock, logger and
-// engines, and needs no Close. It gets no hints: Wait and Events read the view once per poll. An
+// The call is cheap: make a client for each transaction. It has this client's clock, logger and
+// engines, and needs no Close. Without hints, Wait and Events read the view once per poll. The
 // Observer gets no notices of its commits.
 func (c *Client) On(view store.Store) *Client {
-	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
-	// committed yet, and finds it one poll later.
+	// The shared due hint may wake Serve for a deadline before the transaction commits; Serve finds
+	// it one poll later.
 	on := *c
 	on.hub, on.notices, on.inboxes = newHub(nil), nil, new(inboxWatches)
 	on.proc.Store, on.proc.Notices = view, on.notices
@@ -114,21 +113,21 @@ func (c *Client) On(view store.Store) *Client {
 }
 
 // Submit stores a new run in state queued and returns it. With a Spec.ID it is idempotent: a
-// repeated call with the same id and spec returns the run's current record, and a call with another
-// spec returns ErrSpecConflict. An invalid spec returns a *SpecError, and an unknown pool
-// ErrUnknownPool; nothing is stored then.
+// repeated call with the same id and spec returns the run's current record; with another spec,
+// ErrSpecConflict. An invalid spec returns a *SpecError, an unknown pool ErrUnknownPool, with
+// nothing stored.
 //
-// Two specs are the same if all fields except Meta are equal after the defaults are filled in. This
-// includes Labels and NotBefore: they never change an existing run, so other values are a conflict.
-// Compute NotBefore from a constant, such as the time of the order, not from the time of the call.
+// Two specs are the same if all fields except Meta are equal after defaults are applied, including
+// Labels and NotBefore. Compute NotBefore from a constant, such as the time of the order, not from
+// the time of the call.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	run, _, err := c.GetOrSubmit(ctx, spec)
 	return run, err
 }
 
-// GetOrSubmit is Submit, and also reports whether the run existed before. If known is true, this
-// call stored nothing. Of several calls with the same id and spec, exactly one creates the run and
-// returns known as false, unless its outcome is unknown.
+// GetOrSubmit is Submit, and also reports whether the run existed before. Of several calls with the
+// same id and spec, exactly one creates the run and returns known as false, unless its outcome is
+// unknown.
 func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known bool, err error) {
 	if err := c.check(ctx); err != nil {
 		return Run{}, false, err
@@ -172,8 +171,8 @@ func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known boo
 	return cm.Run, false, nil
 }
 
-// existingRun returns the stored run for a submission whose id is taken. The error is
-// ErrSpecConflict if that run has another spec.
+// existingRun returns the stored run of a submission whose id is taken, or ErrSpecConflict if it
+// has another spec.
 func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 	stored, err := c.proc.ConfirmedRun(ctx, submitted.ID)
 	if err != nil {
@@ -187,19 +186,16 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 
 // Cancel ends the run in any state. A queued run is never started. A waiting run's question is
 // closed. A running turn's context ends, and its engine's later results are ignored. For an ended
-// run, Cancel returns a *TerminalError and stores no event.
+// run, Cancel returns a *TerminalError and stores nothing.
 //
-// The commit cancels the run. If the turn executes on another node, that node detects the commit in
-// one of three ways:
+// If the turn executes on another node, that node detects the cancel in one of three ways:
 //
 //  1. The store's hint of the commit reaches the node, which ends the turn immediately. A hint may
-//     be
-//     lost.
-//  2. At the node's next heartbeat, the store does not list the run as owned by the node. This
-//     takes
-//     a third of a lease, and another third for a turn that has just begun.
-//  3. The store refuses the turn's commits, so an earlier report or outcome ends the turn and is
-//     not stored.
+//     be lost.
+//  2. The node's next heartbeat no longer lists the run: after a third of a lease, two thirds for a
+//     turn that has just begun.
+//  3. The store refuses the turn's commits, so its next report or outcome ends the turn and is not
+//     stored.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
@@ -225,8 +221,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	})
 }
 
-// Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
-// moment.
+// Get returns the run, or ErrNotFound. Its fields are of one moment.
 func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, err
@@ -241,9 +236,8 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return run, nil
 }
 
-// Runs lists runs in the order of their creation. A page of large runs, about 4 MiB, may have fewer
-// than the limit, though others follow: its Next says so. The error is an *ArgumentError if the
-// query is invalid.
+// Runs lists runs in the order of creation. A page ends at about 4 MiB, so it may have fewer runs
+// than the limit: Next says whether others follow. An invalid query is an *ArgumentError.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := cmp.Or(c.check(ctx), validateQuery(&query)); err != nil {
 		return Page{}, err
@@ -254,7 +248,7 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	return c.proc.Store.Runs(ctx, query)
 }
 
-// recordSize is about how much memory a record needs.
+// recordSize estimates a record's memory.
 func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
 
 func questionSize(q *Question) int {
@@ -271,8 +265,8 @@ func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	return r.Pending, err
 }
 
-// Now returns the time by which the client judges claims, deadlines and the ends of waits, from
-// Config.Clock or by default the store. It may differ from the machine's.
+// Now returns the time by which the client judges claims, deadlines and waits: Config.Clock, by
+// default the store's. It may differ from the machine's.
 func (c *Client) Now() time.Time { return c.proc.Clock.Now() }
 
 // Wait returns the run once it has ended.
@@ -304,17 +298,16 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// newPoller returns a node.Poller that waits for a hint to the follower, or until a poll interval is
-// over.
+// newPoller returns a node.Poller that the follower's hints wake.
 func (c *Client) newPoller(f *follower) node.Poller {
 	return node.Poller{Clock: c.proc.Clock, Wake: f.hints, Interval: c.poll}
 }
 
 // Prune deletes runs that ended before the given time, with their events and history, and returns
-// their number. It works in batches, so that it never delays others for long.
+// their number. It works in short batches.
 //
-// The folders of the runs in Config.Dir stay, and are never used again: list the runs before you
-// prune them, and remove each one's Lifecycle.Folder.
+// The runs' folders in Config.Dir stay, and are never used again: list the runs before, and remove
+// each one's Lifecycle.Folder.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	if err := errors.Join(c.check(ctx), validateTime("before", before)); err != nil {
 		return 0, err
@@ -333,10 +326,9 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	}
 }
 
-// Stats counts the runs that have not ended, for operators: how many are queued, running and
-// waiting, since when the oldest of them is, and how the pools are used. Its cost grows with the
-// number of runs that have not ended; finished runs cost nothing. Call it every ten seconds or so,
-// not for each request.
+// Stats counts the unended runs for operators: queued, running and waiting, the age of the oldest,
+// and the use of pools. Its cost grows with the number of unended runs: call it every ten seconds
+// or so, not for each request.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	if err := c.check(ctx); err != nil {
 		return Stats{}, err

@@ -8,12 +8,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Clock provides the time and timers. Now must not go back by more than the length of a lease;
-// event times never go back within a run in any case.
+// Clock provides the time and timers. Now must not go back by more than a lease; event times never
+// go back within a run.
 //
 // All processes on one store must agree on the time to within a lease, or deadlines fire early and
-// silent nodes are taken over late. With a store.Timekeeper and no Clock they do, since they use
-// the store's time.
+// silent nodes are taken over late. With a store.Timekeeper and no Clock they use the store's time.
 type Clock = engine.Clock
 
 // SystemClock is the operating system's clock.
@@ -22,13 +21,13 @@ type SystemClock struct{}
 // Now returns time.Now.
 func (SystemClock) Now() time.Time { return time.Now() }
 
-// Timer returns the channel of a time.Timer.
+// Timer returns a time.Timer's channel.
 func (SystemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTimer(d)
 	return t.C, func() { t.Stop() }
 }
 
-// clockOf is the clock that is used with a store unless another one is configured.
+// clockOf returns the default clock for a store.
 func clockOf(s store.Store) Clock {
 	if k, ok := s.(store.Timekeeper); ok {
 		return node.StoreClock{Store: k, Machine: SystemClock{}}

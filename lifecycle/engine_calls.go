@@ -7,14 +7,13 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/internal/node"
 )
 
-// EngineCall is a call of an engine that is stuck: it has not returned, though its context has
-// ended.
+// EngineCall is a stuck call of an engine: its context has ended, but it has not returned.
 type EngineCall struct {
-	// Engine is the engine's name in the configuration, Method the called method: "RunTurn", "Reap"
-	// and so on.
+	// Engine is the engine's configured name, Method the called method: "RunTurn", "Reap" and so
+	// on.
 	Engine, Method string
-	// RunID and Attempt say for which turn; Attempt is 0 for calls outside of turns, and RunID is
-	// empty for calls that are about no run.
+	// RunID and Attempt identify the turn. Attempt is 0 outside of turns; RunID is empty for calls
+	// about no run.
 	RunID   string
 	Attempt int
 	// Since is when the library stopped waiting for it.
@@ -23,8 +22,7 @@ type EngineCall struct {
 
 func (c EngineCall) String() string { return node.EngineCall(c).String() }
 
-// StuckError says which calls of engines had not returned when Serve ended. Whatever they still do
-// changes no run.
+// StuckError lists the engine calls that had not returned when Serve ended. They can change no run.
 type StuckError struct {
 	Calls []EngineCall
 }
@@ -41,9 +39,9 @@ func (e *StuckError) Error() string {
 // Is makes errors.Is(err, ErrStuck) true.
 func (e *StuckError) Is(target error) bool { return target == ErrStuck }
 
-// Stuck lists the calls of engines that have not returned though their contexts have ended, the
-// oldest first. A turn among them takes one place of Config.Concurrency until it returns; its run
-// is settled without it, and its slot is free.
+// Stuck lists the engine calls that have not returned although their contexts have ended, oldest
+// first. A stuck turn takes a place of Config.Concurrency until it returns; its run is settled
+// without it, and its slot is free.
 func (l *Lifecycle) Stuck() []EngineCall {
 	stuck := l.proc.Stuck.List()
 	all := make([]EngineCall, len(stuck))

@@ -12,12 +12,12 @@ import (
 var (
 	// ErrNotFound: no run has this id.
 	ErrNotFound = store.ErrNotFound
-	// ErrInvalidSpec: the specification cannot be submitted; see SpecError.
+	// ErrInvalidSpec: the specification is invalid; see SpecError.
 	ErrInvalidSpec = errors.New("lifecycle: invalid spec")
 	// ErrSpecConflict: the run id is taken by another specification.
 	ErrSpecConflict = errors.New("lifecycle: run id belongs to another spec")
-	// ErrInvalidReply: the reply cannot be accepted, in any state or by this question; see
-	// FieldError and ValueError.
+	// ErrInvalidReply: the reply is invalid, in any state or for this question; see FieldError and
+	// ValueError.
 	ErrInvalidReply = interaction.ErrInvalidReply
 	// ErrQuestionChanged: the reply was made to another text of the question; see ChangedError.
 	ErrQuestionChanged = interaction.ErrQuestionChanged
@@ -27,43 +27,41 @@ var (
 	ErrVoted = interaction.ErrVoted
 	// ErrClaimed: another person has claimed the question; see ClaimedError.
 	ErrClaimed = interaction.ErrClaimed
-	// ErrReassigned: others are asked than the caller saw; see ReassignedError.
+	// ErrReassigned: the audience differs from the one that the caller saw; see ReassignedError.
 	ErrReassigned = interaction.ErrReassigned
-	// ErrNotWaiting: the run does not wait with this question, and has not asked it so far.
+	// ErrNotWaiting: the run has not asked this question so far; see WaitError.
 	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
-	// ErrSettled: the question is settled already, by a reply, a deadline or a cancel; see
-	// SettledError.
+	// ErrSettled: the question was settled by a reply, a deadline or a cancel; see SettledError.
 	ErrSettled = errors.New("lifecycle: interaction is already settled")
 	// ErrKeyConflict: the idempotency key was used with another body.
 	ErrKeyConflict = errors.New("lifecycle: idempotency key was used for another reply")
 	// ErrTerminal: the run has ended; see TerminalError.
 	ErrTerminal = errors.New("lifecycle: run has ended")
-	// ErrNotHeld: the run is not held, so there is nothing to decide about it.
+	// ErrNotHeld: the run is not held, so there is no decision to make.
 	ErrNotHeld = errors.New("lifecycle: run is not held")
-	// ErrRunChanged: the run has changed since the caller has read it.
+	// ErrRunChanged: the run has changed since the caller read it.
 	ErrRunChanged = errors.New("lifecycle: run has changed")
-	// ErrTooMany: a person has used up a bound, for instance MaxChanges; the text names it. The host
-	// itself (the zero Actor) has no such bounds.
+	// ErrTooMany: a person has reached a limit, for instance MaxChanges; the text names it. The
+	// host itself (the zero Actor) has no such limits.
 	ErrTooMany = store.ErrTooMany
 	// ErrUnknownPool: the specification names a pool that is not configured.
 	ErrUnknownPool = store.ErrUnknownPool
-	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor, so the cursor
-	// belongs to another run, to a run that was pruned and submitted again, or to a store that lost
-	// commits.
+	// ErrCursorBeyondEnd: the run has ended before the cursor, so the cursor belongs to another
+	// run, to a pruned and resubmitted run, or to a store that lost commits.
 	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
 	// ErrServing: Serve is already running for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
-	// ErrStuck: Serve has ended, but engine code that ignores its context has not returned; see
+	// ErrStuck: Serve has ended, but engine code has ignored its context and not returned; see
 	// StuckError.
 	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
-// Errors of calls that may have been stored or not: repeat the call with the same id or key. A
-// store's errors have more detail, and match one of these.
+// Errors of calls that may have been stored: repeat the call with the same id or key. A store's
+// errors have more detail, and match one of these.
 var (
 	// ErrUnavailable: the store does not serve the call now.
 	ErrUnavailable = store.ErrUnavailable
-	// ErrFull: no space is left where the store keeps its data.
+	// ErrFull: the store has no space left.
 	ErrFull = store.ErrFull
 )
 
@@ -91,16 +89,16 @@ func (e *SpecError) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *SpecError) Unwrap() error { return e.Err }
 
-// WaitError says that a reply names an interaction that the run is not waiting for.
+// WaitError: a reply names a question that the run is not waiting with.
 type WaitError struct {
 	RunID string
 	ID    int
 	State State
-	// Pending is the interaction the run waits for; 0 when it waits for none.
+	// Pending is the question that the run waits with; 0 if none.
 	Pending int
-	// Asked is how many interactions the run has asked so far.
+	// Asked is the number of questions that the run has asked.
 	Asked int
-	// Failure is why the run failed or was canceled; nil if it was neither.
+	// Failure is why the run failed or was canceled, or nil.
 	Failure *Failure
 }
 
@@ -126,7 +124,7 @@ func (e *WaitError) Error() string {
 // Is makes errors.Is(err, ErrNotWaiting) true.
 func (e *WaitError) Is(target error) bool { return target == ErrNotWaiting }
 
-// SettledError says how the interaction was settled, for a caller that came too late.
+// SettledError says how the question was settled, for a late caller.
 type SettledError struct {
 	RunID      string
 	ID         int

@@ -10,23 +10,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// eventPage is how many events a follower reads at a time: enough to make a long replay cheap, few
-// enough to keep its memory small.
+// eventPage is how many events a follower reads at a time: a long replay stays cheap, memory small.
 const eventPage = 256
 
-// recheckAfter is the number of reads without an event after which a reader checks again whether
-// the run has ended. It may be large: a run ends with an event, which the reader gets. The
-// exception is a run that was pruned and submitted again under its id: the new run may end before
-// the cursor.
+// recheckAfter is the number of reads without an event after which a reader checks whether the run
+// has ended. It may be large, since a run ends with an event. The exception: a run that was pruned
+// and submitted again under its id may end before the cursor.
 const recheckAfter = 16
 
-// Events yields the run's events after the cursor (0: from the first), in order and without a gap,
-// and then follows the run live until its terminal event. You may call it at any time: before the
-// run starts, while it is parked, or long after its end. An error ends the sequence; call
-// Events again with the Seq of the last event. If the run has ended and the cursor is beyond its
-// last event, the error is ErrCursorBeyondEnd. If the run has not ended, Events waits for events
-// after the cursor, and returns this error when the run ends before the cursor. A slow follower
-// delays neither the run nor other followers.
+// Events yields the run's events after the cursor (0: all), in order and without a gap, and then
+// follows the run live until its terminal event. Call it at any time: before the run starts, while
+// it is parked, or long after its end. An error ends the sequence; call Events again with the Seq
+// of the last event. A cursor beyond the last event of an ended run is ErrCursorBeyondEnd; if the
+// run has not ended, Events waits, and returns this error when the run ends before the cursor. A
+// slow follower delays neither the run nor other followers.
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := c.checkRun(ctx, id); err != nil {
@@ -66,26 +63,23 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 	}
 }
 
-// eventReader reads a run's events for one follower: from the store until it has read all that
-// there are, and then from the hints. Once in a poll it reads from the store in any case, since
-// hints may be lost.
+// eventReader reads a run's events for one follower: from the store until it has all, then from
+// hints, and from the store at least once per poll, since hints may be lost.
 type eventReader struct {
 	client    *Client
 	follower  *follower
 	poller    node.Poller
 	id        string
 	after     uint64
-	fromStore bool // the next read is from the store; otherwise it waits for a hint
+	fromStore bool // the next read is from the store, without waiting for a hint
 	ended     bool // the run has ended, and the cursor is at its last event
-	// checkEnd: the next read from the store also finds out whether the run has ended. It is false
-	// once the reader knows that the run's last event comes after the cursor: it will read that
-	// one.
+	// checkEnd: the next read from the store also checks whether the run has ended. It is false
+	// once the run's last event is known to come after the cursor.
 	checkEnd   bool
-	emptyReads int // reads from the store in a row that found no event
+	emptyReads int // consecutive reads from the store without an event
 }
 
-// next returns the next events, if there are any by now. It waits for a hint when the reader has
-// read all events.
+// next returns the next events, if any. It waits for a hint after all events are read.
 func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.fromStore {
 		if err := r.poller.Wait(ctx); err != nil {
@@ -102,10 +96,10 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if err := store.CheckEvents(r.id, r.after, page, 0); err != nil {
 		return nil, err
 	}
-	// A page that is not full has all events so far, and hints bring the later ones.
+	// A page that is not full has all events so far, and hints bring later ones.
 	r.fromStore = len(page) == eventPage || bodySize(page) >= store.MinPage
 	if len(page) > 0 {
-		// If the run has ended, its last event is in this page or after it, and Events stops there.
+		// If the run has ended, its last event is in this page or later, and Events stops there.
 		r.checkEnd, r.emptyReads = false, 0
 	} else if r.emptyReads++; r.emptyReads%recheckAfter == 0 {
 		r.checkEnd = true
@@ -117,7 +111,7 @@ func (r *eventReader) next(ctx context.Context) ([]store.Event, error) {
 	if err != nil || last <= r.after || len(page) > 0 {
 		return page, err
 	}
-	// The record counts later events, which were stored after the page was read, or are lost.
+	// The record counts later events, stored after the page was read, or lost.
 	if page, err = r.client.proc.Store.Events(ctx, r.id, r.after, eventPage); err == nil {
 		err = store.CheckEvents(r.id, r.after, page, last)
 	}
@@ -132,10 +126,8 @@ func bodySize(page []store.Event) (n int) {
 	return n
 }
 
-// findEnd checks whether the run has ended at the cursor: a reader that starts there would
-// otherwise wait without end.
-//
-// It returns the number of the run's last event.
+// findEnd returns the number of the run's last event if the run has ended at the cursor: a reader
+// that starts there would otherwise wait without end.
 func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {
 	run, err := r.client.proc.Store.Run(ctx, r.id)
 	if err != nil {

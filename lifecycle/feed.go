@@ -13,28 +13,27 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Feed yields the events of all runs, in an order that never skips an event, and then follows live.
-// It begins after the last acknowledged event: the store keeps a cursor under the feed's name, and
-// FeedEvent.Ack moves it. The order keeps the events of one run in the order of their Seq.
+// Feed yields the events of all runs without skipping any, and then follows live. It begins after
+// the last acknowledged event: the store keeps a cursor under the feed's name, and FeedEvent.Ack
+// moves it. Events of one run are in the order of their Seq.
 //
-// The call creates the feed if it does not exist. A new feed has the events of all commits that
-// were not yet visible when it was created. To process earlier runs too, create the feed with
-// CreateFeed and list the runs afterwards.
+// The call creates a missing feed, which begins with the commits not yet visible at its creation.
+// To process earlier runs too, create the feed with CreateFeed and then list the runs.
 //
-// Delivery is at least once. After a reader ends or dies, the next one gets all unacknowledged
-// events again, so make an event's effects idempotent by FeedEvent.ID. If several processes call
-// Feed with the same name, one is served, and the others wait; when it returns, the next one
-// continues within a poll, and when it dies, within FeedLease.
+// Delivery is at least once. The next reader gets all unacknowledged events again, so make an
+// event's effects idempotent by FeedEvent.ID. Of several processes with the same name, one is
+// served; when it returns, the next one continues within a poll, and when it dies, within
+// FeedLease.
 //
 // The filter applies to this reader, and is not stored. Filtered events count as acknowledged once
 // all events before them are.
 //
 // An error ends the sequence; call Feed again to continue from the cursor. ErrFeedTaken: the
-// process was paused for so long that another reader took over. ErrFeedLost: see there.
+// process was paused so long that another reader took over.
 //
-// On PostgreSQL a long transaction, in any database of the server, delays the events that are
-// stored after its first write; Feeds shows by how much. On every store a reader that does not
-// acknowledge keeps runs from being pruned: see CreateFeed.
+// On PostgreSQL a long transaction, in any database of the server, delays the events stored after
+// its first write; Feeds shows by how much. Unacknowledged events keep runs from being pruned: see
+// CreateFeed.
 func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.Seq2[FeedEvent, error] {
 	return func(yield func(FeedEvent, error) bool) {
 		r, err := c.newFeedReader(ctx, name, filter)
@@ -47,45 +46,40 @@ func (c *Client) Feed(ctx context.Context, name string, filter FeedFilter) iter.
 	}
 }
 
-// FeedFilter selects the events for a feed's reader. Zero fields do not filter.
+// FeedFilter selects a reader's events. Zero fields do not filter.
 type FeedFilter struct {
-	// Types are event types as in fcmp.Event.Type: TypeInputRequired and so on. An unknown type
-	// matches nothing.
+	// Types are event types as in fcmp.Event.Type. An unknown type matches nothing.
 	Types []string
 	// Pool, Key and Labels filter by the events' runs; all labels must match.
 	Pool   string
 	Key    string
 	Labels map[string]string
-	// For lets through only events about questions that this person may answer, by ID or group,
-	// those for everybody too: that they are asked, put to others, answered and so on. Where an
-	// event names who is asked, that counts; where it does not, as in a reminder, who is asked when
-	// the reader gets to it. The zero Actor does not filter.
+	// For lets through only events about questions that this person may answer, by ID or group, or
+	// everybody may: asked, reassigned, answered and so on. The event's audience is used if
+	// present, else the question's at read time. The zero Actor does not filter.
 	For Actor
 }
 
 // FeedEvent is an event of a feed.
 type FeedEvent struct {
 	Event
-	// More reports that other events are available. A reader that acknowledges when it is false writes
-	// little and repeats little.
+	// More reports that other events are available. Acknowledge when it is false: few writes, few
+	// repeats.
 	More bool
 
 	reader *feedReader
 	number uint64 // of the events that the reader has yielded
-	// done is the position to which the cursor moves when the event is acknowledged. The events of
-	// one commit, of which a run's change often has several, are acknowledged together: by the
-	// last.
+	// done is the cursor's position after the acknowledgement. Events of one commit are
+	// acknowledged together, by the last.
 	done store.FeedPosition
 }
 
-// ID is "run/seq", which no other event has. (A run that is submitted again under its id after it
-// was pruned has its own events.)
+// ID is "run/seq", unique unless a run is submitted again under its id after it was pruned.
 func (e FeedEvent) ID() string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
-// Ack acknowledges the event and all before it: no reader of the feed gets them again. It stores
-// the cursor, in one short transaction; a reader of many events calls it now and then, for instance
-// when More is false. After an error the event may come again. ErrFeedTaken: another reader has
-// taken over.
+// Ack acknowledges this event and all before it: no reader of the feed gets them again. It stores
+// the cursor in a short transaction; with many events, call it now and then, for instance when More
+// is false. After an error the event may come again. ErrFeedTaken: another reader has taken over.
 func (e FeedEvent) Ack(ctx context.Context) error {
 	if e.reader == nil {
 		return &ArgumentError{"event", "zero", "an event of Client.Feed", nil}
@@ -96,19 +90,19 @@ func (e FeedEvent) Ack(ctx context.Context) error {
 // DefaultFeedLag is the MaxLag of a feed that Feed creates.
 const DefaultFeedLag = 7 * 24 * time.Hour
 
-// MaxFeeds is the number of feeds in a store up to which a person (Client.As) may create one. The
-// host itself may have any number.
+// MaxFeeds limits the feeds that people (Client.As) may create in a store. The host itself has no
+// limit.
 const MaxFeeds = 100
 
-// FeedLease is how long other readers wait for a crashed reader of a feed.
+// FeedLease is how long other readers wait for a crashed reader.
 const FeedLease = 15 * time.Second
 
 var (
 	// ErrFeedTaken: another process reads the feed now, from the last acknowledged event.
 	ErrFeedTaken = errors.New("lifecycle: feed is read by another process")
-	// ErrFeedLost: events are gone that the feed had not acknowledged, because their runs were
-	// pruned (see CreateFeed), or because the database was restored on another server. Delete the
-	// feed, and begin again with what Runs lists.
+	// ErrFeedLost: unacknowledged events are gone, because their runs were pruned (see CreateFeed)
+	// or the database was restored on another server. Delete the feed, and begin again with what
+	// Runs lists.
 	ErrFeedLost = store.ErrFeedLost
 )
 
@@ -116,25 +110,23 @@ var (
 type FeedStatus struct {
 	Name   string
 	MaxLag time.Duration
-	// Unacked is how many commits are stored that the feed has not acknowledged, whatever its
-	// readers filter, and Oldest is when the first event of these happened. Oldest is zero when
-	// Unacked is 0. Alert on its age.
+	// Unacked is the number of unacknowledged commits, regardless of filters, and Oldest the time
+	// of their first event; zero when Unacked is 0. Alert on its age.
 	Unacked int
 	Oldest  time.Time
-	// Leased is the end of the lease of the process that reads the feed; zero when none does.
+	// Leased is the end of the current reader's lease; zero without one.
 	Leased time.Time
 	// Lost says that the feed is lost: see ErrFeedLost.
 	Lost bool
 }
 
-// CreateFeed creates a feed with the events of all commits that are not yet visible when the call
-// returns. Hosts need it only to know when the feed begins, or for a lag other than DefaultFeedLag;
-// Feed creates a missing feed itself. If the feed exists, CreateFeed changes nothing and returns
-// false.
+// CreateFeed creates a feed with the events of all commits not yet visible when the call returns.
+// Hosts need it only to know when the feed begins, or for a lag other than DefaultFeedLag. If the
+// feed exists, it changes nothing and returns false.
 //
-// Prune(before) keeps a run with events that the feed has not acknowledged, unless the run ended
-// more than maxLag before that time. Then it deletes the run, and the feed is lost (ErrFeedLost).
-// Delete a feed that is no longer read: until it is lost, it grows with each commit.
+// Prune(before) keeps a run with unacknowledged events unless it ended more than maxLag before that
+// time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete an unused feed: until
+// it is lost, it grows with each commit.
 //
 // On PostgreSQL the first feed waits for all transactions that have written events, including the
 // host's; if one stays open, the call fails without creating the feed.
@@ -152,7 +144,6 @@ func (c *Client) CreateFeed(ctx context.Context, name string, maxLag time.Durati
 	return err == nil, err
 }
 
-// newFeed is a feed that the client's actor creates.
 func (c *Client) newFeed(name string, maxLag time.Duration) store.Feed {
 	f := store.Feed{Name: name, MaxLag: maxLag}
 	if !c.actor.IsZero() {
@@ -161,7 +152,7 @@ func (c *Client) newFeed(name string, maxLag time.Duration) store.Feed {
 	return f
 }
 
-// DeleteFeed deletes the feed and its cursor; ErrNotFound for an unknown name. A reader of it gets
+// DeleteFeed deletes the feed and its cursor; ErrNotFound for an unknown name. Its reader gets
 // ErrFeedTaken.
 func (c *Client) DeleteFeed(ctx context.Context, name string) error {
 	if err := c.checkFeed(ctx, name); err != nil {
@@ -196,7 +187,7 @@ func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
 	return all, nil
 }
 
-// checkFeed returns an error if a call about the feed of this name is not possible or not allowed.
+// checkFeed checks and authorizes a call about the feed.
 func (c *Client) checkFeed(ctx context.Context, name string) error {
 	if err := c.check(ctx); err != nil {
 		return err
@@ -207,7 +198,6 @@ func (c *Client) checkFeed(ctx context.Context, name string) error {
 	return c.allowFeed(ctx, name)
 }
 
-// check returns an error if the filter is invalid.
 func (f *FeedFilter) check() error {
 	q := Query{Pool: f.Pool, Key: f.Key, Labels: f.Labels}
 	switch {

@@ -21,17 +21,16 @@ type feedReader struct {
 	name   string
 	filter FeedFilter
 	lease  store.FeedLease
-	runs   map[string]bool // by run id, whether the run passes the filter; only runs that were read
+	runs   map[string]bool // by run id, whether the run passes the filter
 
 	mu      sync.Mutex
-	yielded uint64 // guarded by mu; how many events were yielded
-	acked   uint64 // guarded by mu; the number of the last event that was acknowledged
-	// passed is the position up to which every event was yielded or did not pass the filter. Once
-	// all events that were yielded are acknowledged, the cursor may move there. Guarded by mu.
+	yielded uint64 // guarded by mu; the number of yielded events
+	acked   uint64 // guarded by mu; the number of the last acknowledged event
+	// passed: all events up to this position were yielded or filtered out. The cursor may move
+	// there once all yielded events are acknowledged. Guarded by mu.
 	passed store.FeedPosition
 }
 
-// Bounds of a reader.
 const (
 	feedPage = 512 // commits that it reads at a time
 	// maxFeedRuns bounds feedReader.runs.
@@ -51,7 +50,7 @@ func (c *Client) newFeedReader(ctx context.Context, name string, filter FeedFilt
 	return &feedReader{client: c, store: c.proc.Store, name: name, filter: filter, runs: make(map[string]bool)}, nil
 }
 
-// serve waits for the lease and yields events until the caller stops, ctx ends or something fails.
+// serve waits for the lease and yields events until the caller stops, ctx ends or an error.
 func (r *feedReader) serve(ctx context.Context, yield func(FeedEvent, error) bool) (err error) {
 	hints := make(chan struct{}, 1)
 	f := r.client.hub.subscribe(func(store.Hint) {
@@ -98,7 +97,7 @@ func (r *feedReader) acquireLease(ctx context.Context, p *node.Poller) error {
 			r.lease = l
 			return nil
 		}
-		for over := false; !over; over = p.IntervalOver() { // hints say nothing of leases
+		for over := false; !over; over = p.IntervalOver() { // no hints for leases
 			if err := p.Wait(ctx); err != nil {
 				return err
 			}
@@ -106,8 +105,8 @@ func (r *feedReader) acquireLease(ctx context.Context, p *node.Poller) error {
 	}
 }
 
-// renewPeriodically renews the lease until ctx ends, and each time moves the cursor past the events
-// that the filter has excluded. When another reader has taken over, it ends ctx.
+// renewPeriodically renews the lease until ctx ends, each time moving the cursor past filtered
+// events. It ends ctx if another reader has taken over.
 func (r *feedReader) renewPeriodically(ctx context.Context, cancel context.CancelCauseFunc) {
 	for r.client.proc.Sleep(ctx, FeedLease/3) == nil {
 		err := r.store.AckFeed(ctx, r.lease, r.acknowledged(), r.client.proc.LeaseTime())
@@ -120,8 +119,7 @@ func (r *feedReader) renewPeriodically(ctx context.Context, cancel context.Cance
 	}
 }
 
-// release ends the lease, so that the next reader can begin. Before that, it moves the cursor past
-// the events that the filter has excluded.
+// release moves the cursor past filtered events and ends the lease for the next reader.
 func (r *feedReader) release(ctx context.Context) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -130,10 +128,10 @@ func (r *feedReader) release(ctx context.Context) {
 		// on a failure these come again, and are filtered again
 		_ = r.store.AckFeed(ctx, r.lease, to, r.client.proc.LeaseTime())
 	}
-	_ = r.store.ReleaseFeed(ctx, r.lease) // it ends by itself later
+	_ = r.store.ReleaseFeed(ctx, r.lease) // expires otherwise
 }
 
-// explain returns the error of a call under the lease, as the caller of Feed gets it.
+// explain converts an error of a call under the lease for the caller of Feed.
 func (r *feedReader) explain(err error) error {
 	switch {
 	case err == nil:
@@ -180,9 +178,8 @@ func (r *feedReader) deliver(ctx context.Context, p *node.Poller, yield func(Fee
 	}
 }
 
-// pause waits for a hint or the next poll, and until feedPause has passed since the last read
-// began. If events are held (FeedPage.Held), it does not wait for a hint, because there is no hint
-// when these events become readable.
+// pause waits for a hint or the next poll, and at least until feedPause after the last read. Held
+// events (FeedPage.Held) become readable without a hint.
 func (r *feedReader) pause(ctx context.Context, p *node.Poller, read time.Time, held bool) error {
 	if !held {
 		if err := p.Wait(ctx); err != nil {
@@ -229,13 +226,13 @@ func (r *feedReader) filterCommits(ctx context.Context, commits []store.FeedComm
 		}
 		at = commit.Position
 		if len(events) > 0 {
-			events[len(events)-1].done = at // the last event also acknowledges commits of which none passed
+			events[len(events)-1].done = at // the last event also acknowledges filtered commits
 		}
 	}
 	return events, nil
 }
 
-// passes reports whether the events of the run pass the filter. A run's pool, key and labels never
+// passes reports whether the run's events pass the filter. A run's pool, key and labels never
 // change.
 func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 	f := &r.filter
@@ -257,8 +254,8 @@ func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 	return ok, nil
 }
 
-// filterByAudience removes the events that are not about a question for the filter's person. It
-// leaves the events before from as they are.
+// filterByAudience removes, from the index from on, events that are not about a question for the
+// filter's person.
 func (r *feedReader) filterByAudience(ctx context.Context, events []FeedEvent, from int) ([]FeedEvent, error) {
 	if r.filter.For.IsZero() {
 		return events, nil
@@ -276,8 +273,8 @@ func (r *feedReader) filterByAudience(ctx context.Context, events []FeedEvent, f
 	return kept, nil
 }
 
-// audienceOf returns who is asked by the question that an event is about: as the event says, or
-// else as the question is stored. It reports false for an event that is about no question.
+// audienceOf returns the audience of an event's question: the event's, else the stored question's;
+// false for an event about no question.
 func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool, error) {
 	var about struct {
 		ID     int       `json:"interaction_id"`
@@ -307,7 +304,6 @@ func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool,
 	return settled.Question.To, true, err
 }
 
-// countYielded counts an event that is yielded next, and gives it its number.
 func (r *feedReader) countYielded(e *FeedEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -315,7 +311,6 @@ func (r *feedReader) countYielded(e *FeedEvent) {
 	e.number = r.yielded
 }
 
-// notePassed notes that everything up to the position was yielded or did not pass the filter.
 func (r *feedReader) notePassed(at store.FeedPosition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -333,7 +328,6 @@ func (r *feedReader) acknowledged() store.FeedPosition {
 	return r.passed
 }
 
-// ack stores the cursor.
 func (r *feedReader) ack(ctx context.Context, e FeedEvent) error {
 	if ctx == nil {
 		return &ArgumentError{"ctx", "nil", "a context", nil}

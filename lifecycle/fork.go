@@ -15,38 +15,34 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file forks runs. A fork is a new run that continues from a point in the life of another run,
-// its source. Fork only reads the source, and copies the required data: session, history and
-// answer. Afterwards the source can continue, end or be pruned without any effect on the fork.
+// A fork is a new run that continues from a point of another run, its source. Fork only reads the
+// source, and copies the required data: session, history and answer. Later changes of the source do
+// not affect the fork.
 
-// ErrCannotFork says that the run cannot be forked at this point. The text of the error has the
-// reason. Nothing was stored.
+// ErrCannotFork: the run cannot be forked at this point, for the reason in the text. Nothing was
+// stored.
 var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 
 // Fork stores and returns a new run that continues from a settled question of the run with this id,
-// or from the end of that run. The source run is not changed, and need not have ended. The fork is
-// a run like any other: it is queued, has its own log, attempts, limits and folders, and its
-// questions begin at 1. It inherits
+// or from its end. The source is not changed, and need not have ended. The fork is queued, with its
+// own log, attempts, limits and folders, and numbers its questions from 1. It inherits
 //
-//   - the session at that point. The engine branches the session in the first turn of the
-//     fork. It must implement engine.Brancher, and decides which sessions it can branch. A fork
-//     from the end of a run that never got an answer starts over with the prompt and needs no
-//     session;
+//   - the session at that point, which the engine (an engine.Brancher) branches in the fork's first
+//     turn. A fork from the end of a run that never got an answer starts over with the prompt and
+//     needs no session;
 //   - the journal at that point (engine.Journal); the fork appends to its copy. A run with
-//     unfinished
-//     children cannot be forked there;
+//     unfinished children cannot be forked there;
 //   - the history up to that point, as in Inherited and engine.Turn.Inherited;
 //   - the answer: the stored one, or At.Answer;
 //   - the specification, with the changes of At.Change. Files are not copied: a fork without a
 //     WorkDir begins with an empty folder.
 //
-// An answer is used only for the question that was asked. So a fork inherits neither the answer to
-// an approval, nor the answer to a question that its author could not have answered, for instance
-// because of its audience (AskPolicy). The fork asks that question again, together with the others
-// of the turn, as its own questions from number 1, with the audience, the number of people and the
-// wait of the source. Its engine is called once they are answered.
+// A fork inherits neither the answer to an approval, nor one that its author could not have given,
+// for instance because of its audience (AskPolicy). It asks that question again, together with the
+// others of the turn, from number 1, with the source's audience, number of people and wait. Its
+// engine is called once they are answered.
 //
-// Run.ForkedFrom names the source of a fork. Query.ForkedFrom finds the forks of a run.
+// Run.ForkedFrom names the source. Query.ForkedFrom finds a run's forks.
 //
 // Errors, with nothing written: ErrNotFound, ErrCannotFork (the question is open or was never
 // asked, the run has not ended, its session belongs to a resident process or was not kept by an
@@ -54,8 +50,8 @@ var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 // ErrNotAsked (a *NotAskedError: the author may not give the Answer), ErrSpecConflict (another run
 // has the id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the
 // context, the fork may or may not have been stored: call again with the same At.ID. A client
-// without engines cannot check whether the session can be branched; if it cannot, the first turn of
-// the fork fails with SESSION_RESUME_FAILED.
+// without engines cannot check the session; if it cannot be branched, the fork's first turn fails
+// with SESSION_RESUME_FAILED.
 //
 // Nodes of a release without forks can neither execute nor read a fork.
 func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
@@ -63,9 +59,8 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 	return run, err
 }
 
-// GetOrFork is Fork, and also reports whether the fork existed before. If known is true, this call
-// stored nothing. Of several calls with the same At.ID and the same At, exactly one creates the
-// fork and returns known as false, unless its outcome is unknown.
+// GetOrFork is Fork, and also reports whether the fork existed before. Of several calls with the
+// same At, exactly one creates the fork and returns known as false, unless its outcome is unknown.
 func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, known bool, err error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, false, err
@@ -109,7 +104,7 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	return cm.Run, false, nil
 }
 
-// draftFork reads the source, and makes the record and the stored form of the fork's specification.
+// draftFork reads the source, and makes the fork's record and stored specification.
 func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
 	source, err := c.forkSource(ctx, id, at.Question)
 	if err != nil {
@@ -155,8 +150,7 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	return run, slices.Concat([]byte("["), inherited, []byte(","), body, []byte("]")), err
 }
 
-// draftRun makes the record of a fork from its source's specification, after the changes that at
-// asks for.
+// draftRun makes a fork's record from its source's specification, changed according to at.
 func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte, err error) {
 	engineName := spec.Engine
 	if at.Change != nil {
@@ -182,8 +176,7 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	return run, body, err
 }
 
-// existingFork returns the run with the fork's id if an earlier call with the same arguments has
-// stored it.
+// existingFork returns the fork if an earlier call with the same arguments has stored it.
 func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run, ok bool) {
 	if at.ID == "" {
 		return Run{}, false
@@ -207,7 +200,6 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 	return fork, err == nil && again.SpecDigest == fork.SpecDigest
 }
 
-// forkSource is the data of the run to fork.
 type forkSource struct {
 	decide.ForkSource
 
@@ -233,7 +225,6 @@ func (c *Client) forkSource(ctx context.Context, id string, question int) (s for
 	return s, nil
 }
 
-// refuse returns the ErrCannotFork of this run, with a reason.
 func (s *forkSource) refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.Run.ID, fmt.Sprintf(format, args...))
 }
@@ -255,8 +246,7 @@ func (s *forkSource) fork(at *At, now time.Time) (*decide.Origin, error) {
 	return from, nil
 }
 
-// checkBranch asks the engine whether it can branch the session, if there is one. A client without
-// engines checks nothing.
+// checkBranch asks the engine, if known, whether it can branch the session.
 func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Origin) error {
 	if len(c.proc.Engines) == 0 {
 		return nil
@@ -281,8 +271,8 @@ func (c *Client) checkBranch(ctx context.Context, name string, from *decide.Orig
 	return nil
 }
 
-// inheritJournal reads the part of the source's journal that the fork inherits. The source may
-// continue concurrently: it only adds entries, and never changes one.
+// inheritJournal reads the inherited part of the source's journal. The source may continue
+// concurrently: entries are only added.
 func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide.Origin) error {
 	if from.OwnEntries == 0 {
 		return nil
@@ -306,8 +296,8 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide
 	return c.checkChildrenEnded(ctx, s, from.Point)
 }
 
-// checkChildrenEnded refuses the fork if a child of the source existed at that time and had not
-// ended: the journal names the child, and the fork could not wait for the child of another run.
+// checkChildrenEnded refuses the fork if the source had an unended child at that time: the journal
+// names the child, and the fork could not wait for it.
 func (c *Client) checkChildrenEnded(ctx context.Context, s *forkSource, at time.Time) error {
 	if s.Run.Family == nil || s.Run.Family.Children == 0 {
 		return nil

@@ -15,40 +15,34 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the argument of Fork, and reads the stored specification of a fork.
-
-// At is the point of a fork, and its beginning.
+// At is the starting point of a fork, and its changes.
 type At struct {
-	// Question is the number of a settled question of the run. The fork continues from the moment at
-	// which the question was settled: it knows everything before, and nothing later. 0 means the end
-	// of a run that has ended. Of several questions of one turn, any represents all: the fork
-	// continues with the answers to all of them, once all are settled.
+	// Question is the number of a settled question. The fork continues from the moment it was
+	// settled, and knows nothing later. 0 means the end of an ended run. Any of several questions
+	// of one turn stands for all: the fork continues with all their answers, once all are settled.
 	Question int
-	// Answer replaces the stored answer for the fork's agent: a Reply to the question by the fork's
-	// author, valid as a person's reply to it (only a text at the end of a run that had no open
-	// question). Its ID is Question or 0, its Key is empty, and its Actor is the author or the zero
-	// Actor. An approval by several people takes no Answer. If Answer is zero, the agent gets the
-	// stored answer, if the author may inherit it (see Fork). It is required after an unanswered
-	// question for everybody, and at the end of a run that has succeeded.
+	// Answer replaces the stored answer: a Reply to the question by the fork's author, valid as a
+	// person's reply to it (only a text at the end of a run without an open question). Its ID is
+	// Question or 0, its Key is empty, and its Actor is the author or the zero Actor. An approval
+	// by several people takes no Answer. If it is zero, the agent gets the stored answer if the
+	// author may inherit it (see Fork). It is required after an unanswered question for everybody,
+	// and at the end of a successful run.
 	Answer Reply
-	// Actor is the author of the fork; the zero Actor means the actor of Client.As.
+	// Actor is the fork's author; the zero Actor means the actor of Client.As.
 	Actor Actor
-	// ID is the id of the fork, like Spec.ID. A second call of Fork with the same id and the same
-	// At returns the existing fork. If it is empty, Fork makes an id.
+	// ID is the fork's id, like Spec.ID; made if empty. A second call with the same id and At
+	// returns the existing fork.
 	ID string
-	// Change, if it is set, may change the specification that the fork inherits: labels, Meta, Key,
-	// Priority, limits, a budget, the pool. It must not change the engine, because only this engine
-	// can use the session. NotBefore is not inherited. Fork may call Change several times, so it
-	// must have the same result each time.
+	// Change, if set, may change the inherited specification: labels, Meta, Key, Priority, limits,
+	// a budget, the pool, but not the engine, whose session it is. NotBefore is not inherited.
+	// Change may be called several times and must be deterministic.
 	Change func(*Spec)
 }
 
-// answers reports whether there is an Answer.
 func (at *At) answers() bool {
 	return at.Answer.Text != "" || len(at.Answer.Value) > 0 || at.Answer.Decision != ""
 }
 
-// check returns an error if a field is invalid.
 func (at *At) check() error {
 	if at.Question < 0 {
 		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
@@ -83,8 +77,8 @@ func argumentError(prefix string, err error) error {
 	return err
 }
 
-// identity distinguishes the Answer of a call from another call's with the same ID. A text has the
-// form of earlier releases.
+// identity distinguishes the Answers of calls with the same ID. A text has the form of earlier
+// releases.
 func (at *At) identity() []any {
 	if !at.answers() {
 		return []any{"", ""}
@@ -97,7 +91,6 @@ func (at *At) identity() []any {
 	return all
 }
 
-// decodeSubmitted decodes the stored form of a specification.
 func decodeSubmitted(id string, stored []byte) (spec Spec, from *decide.Origin, err error) {
 	own, from, err := splitSubmitted(id, stored)
 	if err != nil {
@@ -107,8 +100,8 @@ func decodeSubmitted(id string, stored []byte) (spec Spec, from *decide.Origin, 
 	return spec, from, err
 }
 
-// historyToInherit reads the settled questions that a fork at this one needs, 0 for all: up to the
-// last question of its turn. It fails if they are larger than a fork can inherit.
+// historyToInherit reads the settled questions that a fork needs: up to the last question of its
+// turn, or all for 0. It fails if they are larger than a fork can inherit.
 func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
 	_ error) {
 	size := 0
@@ -139,8 +132,8 @@ func historyToInherit(ctx context.Context, r store.RunReader, id string, questio
 
 var errNoMoreNeeded = errors.New("lifecycle: no further page is needed")
 
-// splitSubmitted returns the specification's own part of the stored form, and the origin of a fork.
-// The stored form of a fork is a JSON list of the origin and the specification.
+// splitSubmitted splits a stored form into the specification and a fork's origin. A fork is stored
+// as a JSON list of both.
 func splitSubmitted(id string, stored []byte) (own []byte, from *decide.Origin, err error) {
 	own = stored
 	if !bytes.HasPrefix(stored, []byte("[")) {
@@ -157,10 +150,9 @@ func splitSubmitted(id string, stored []byte) (own []byte, from *decide.Origin, 
 	return own, from, nil
 }
 
-// specs is the stored form of specifications, as nodes use it.
+// specs decodes stored specifications for nodes.
 type specs struct{}
 
-// Decode implements node.Specs.
 func (specs) Decode(id string, stored []byte) (node.Spec, *decide.Origin, error) {
 	own, from, err := splitSubmitted(id, stored)
 	if err != nil {
@@ -197,6 +189,6 @@ func (specs) Child(parentID string, parent *node.Spec, id string, c *engine.Chil
 	if err := spec.Validate(); err != nil {
 		return run, nil, err
 	}
-	spec.ID = id // Validate refuses it, because no host may choose it
+	spec.ID = id // Validate refuses it for hosts
 	return spec.record(now)
 }

@@ -14,22 +14,22 @@ import (
 type HistoryQuery struct {
 	// Newest reverses the order.
 	Newest bool
-	// After is the Next of the page before; empty begins with the first question, or the newest.
+	// After is the Next of the previous page; empty for the first page.
 	After string
-	// Limit is the most records to return, from 1 to 1000; 0 means 100.
+	// Limit is the maximum number of records, from 1 to 1000; 0 means 100.
 	Limit int
 }
 
 // HistoryPage is a page of a run's questions. A page of large ones may have fewer records than the
-// limit although others follow. Next is empty at the end.
+// limit. Next is empty at the end.
 type HistoryPage struct {
 	Records []Record
 	Next    string
 }
 
-// HistoryPage returns a page of the run's questions in the order of their numbers, with their
-// resolutions; open questions have none. A page takes about 256 KiB of memory, plus its largest
-// record. The error is an *ArgumentError if the query is invalid.
+// HistoryPage returns a page of the run's questions by number, with their resolutions; open
+// questions have none. A page takes about 256 KiB of memory, plus its largest record. An invalid
+// query is an *ArgumentError.
 func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery) (HistoryPage, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return HistoryPage{}, err
@@ -48,9 +48,8 @@ func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery)
 	return page, nil
 }
 
-// History returns all questions of the run at once, as HistoryPage returns them page by page.
-// Questions may be settled while it reads. A run may have thousands of questions, so prefer
-// HistoryPage where anybody may ask for any run.
+// History returns all pages of HistoryPage at once. Questions may be settled while it reads. A run
+// may have thousands of questions, so prefer HistoryPage for requests of people.
 func (c *Client) History(ctx context.Context, id string) (all []Record, _ error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
@@ -70,7 +69,6 @@ func (c *Client) History(ctx context.Context, id string) (all []Record, _ error)
 	}
 }
 
-// forStore checks the query.
 func (q HistoryQuery) forStore() (store.HistoryQuery, error) {
 	s := store.HistoryQuery{Newest: q.Newest, Limit: cmp.Or(q.Limit, 100)}
 	if s.Limit < 1 || s.Limit > store.MaxBatch {
@@ -88,7 +86,6 @@ func (q HistoryQuery) forStore() (store.HistoryQuery, error) {
 	return s, nil
 }
 
-// readHistory reads a page of questions.
 func (c *Client) readHistory(ctx context.Context, id string, q store.HistoryQuery) (Run, HistoryPage, error) {
 	run, settled, err := c.proc.Store.History(ctx, id, q)
 	if err == nil {
@@ -100,7 +97,7 @@ func (c *Client) readHistory(ctx context.Context, id string, q store.HistoryQuer
 	return run, historyPage(&run, q, settled), nil
 }
 
-// historyPage puts the open questions of the run among the settled ones.
+// historyPage merges the run's open questions into the settled ones.
 func historyPage(run *Run, q store.HistoryQuery, settled []Record) (page HistoryPage) {
 	number, step := q.After+1, 1
 	if q.Newest {
@@ -121,15 +118,15 @@ func historyPage(run *Run, q store.HistoryQuery, settled []Record) (page History
 	return page
 }
 
-// withoutHandles returns the record as people see it: only engines and Fork use the rest.
+// withoutHandles removes the data for engines and Fork.
 func withoutHandles(r Record) Record {
 	r.Session, r.Journal = nil, 0
 	return r
 }
 
 // InheritedPage returns a page of the history that a fork inherited from its source, up to the
-// answer that the fork began with. Each question keeps the number that it has in the run that asked
-// it. The history of a run that is not a fork is empty.
+// answer with which it began. Questions keep their original numbers. It is empty for a run that is
+// not a fork.
 func (c *Client) InheritedPage(ctx context.Context, id string, query HistoryQuery) (page HistoryPage, _ error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return page, err
@@ -142,7 +139,7 @@ func (c *Client) InheritedPage(ctx context.Context, id string, query HistoryQuer
 	if err != nil {
 		return page, err
 	}
-	// A place in this history is not a question's number, which a fork of a fork may have twice.
+	// The place is an index, since a fork of a fork may have a question's number twice.
 	place, step := q.After+1, 1
 	if q.Newest {
 		place, step = cmp.Or(q.After, len(all)+1)-1, -1
@@ -158,8 +155,7 @@ func (c *Client) InheritedPage(ctx context.Context, id string, query HistoryQuer
 	return page, nil
 }
 
-// Inherited returns the whole history that a fork inherited, which InheritedPage returns page by
-// page: at most 16 MiB.
+// Inherited returns all pages of InheritedPage at once: at most 16 MiB.
 func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
@@ -178,9 +174,8 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	return from.History, nil
 }
 
-// Question returns one question of the run and how it was settled; an open one has no resolution.
-// Unlike History it does not read the run's other questions. The error is ErrNotFound if there is
-// no such run or question.
+// Question returns one question of the run; an open one has no resolution. Unlike History it reads
+// no other questions. ErrNotFound: no such run or question.
 func (c *Client) Question(ctx context.Context, id string, question int) (Record, error) {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return Record{}, err
@@ -202,8 +197,8 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 	return withoutHandles(record), err
 }
 
-// QuestionWithKey returns the question, with its resolution, that accepted a reply or a vote with
-// this idempotency key, or ErrNotFound.
+// QuestionWithKey returns the question that accepted a reply or vote with this idempotency key, or
+// ErrNotFound.
 func (c *Client) QuestionWithKey(ctx context.Context, id, key string) (Record, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Record{}, err

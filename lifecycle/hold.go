@@ -12,25 +12,23 @@ import (
 
 // Resume is a person's decision about a held run.
 type Resume struct {
-	// Choice is a choice of the run's block: ChoiceRepeat or ChoiceEnd, and ChoiceRaise or ChoiceEnd
-	// if the run has used up its budget.
+	// Choice is one of the block's choices: ChoiceRepeat or ChoiceEnd; ChoiceRaise or ChoiceEnd if
+	// the budget is used up.
 	Choice Choice
-	// Budget has the new limits for ChoiceRaise; it is zero for the other choices. 0 in a field keeps
-	// this limit. The run's usage so far counts towards the new limits.
+	// Budget has ChoiceRaise's new limits; otherwise zero. A zero field keeps its limit. Earlier
+	// usage counts towards the new limits.
 	Budget Budget
-	// Version is the version of the run that the person has seen. The decision is refused if the
-	// run has changed since. With 0, the decision applies to whatever the run is held for now.
+	// Version is the run's version that the person has seen: a changed run refuses the decision. 0
+	// applies it to the current hold.
 	Version uint64
 	// Actor is the person who decides, for the run's events.
 	Actor Actor
 }
 
-// Resume ends the hold of a run: the run continues, or it fails. With ChoiceRepeat, a queued run is
-// executed as soon as a slot is free, with its answer and session, and a parked run continues to
-// wait. If the cause of the hold still exists, the run is held again. With ChoiceRaise, a run that
-// has used up its budget gets a larger one, and is then executed likewise. With ChoiceEnd, the run
-// fails with the code of its hold. If several callers, or a caller and the library, end the same
-// hold at once, one of them succeeds.
+// Resume ends the hold of a run. ChoiceRepeat executes a queued run, with its answer and session,
+// as soon as a slot is free, and lets a parked run continue to wait; if the cause persists, the run
+// is held again. ChoiceRaise raises a used-up budget first. ChoiceEnd fails the run with the code
+// of its hold. Of concurrent decisions about one hold, by callers or the library, one succeeds.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotHeld (for instance because the run has
 // continued), ErrTerminal, ErrRunChanged (the run no longer has this Version), an *ArgumentError
@@ -85,7 +83,7 @@ func (r *Resume) validate() error {
 	return nil
 }
 
-// refusal returns why the decision cannot be carried out for this run; nil if it can.
+// refusal returns why this run refuses the decision, or nil.
 func (r *Resume) refusal(run *store.Run) error {
 	switch {
 	case run.State.Terminal():

@@ -18,26 +18,26 @@ type hub struct {
 	followers map[string][]*follower // guarded by mu; by run id, "" for all runs
 }
 
-// follower is woken by hints of one run, or of all runs. Hints are coalesced: the follower reads
-// everything that is new once it is woken.
+// follower is woken by hints of one run, or of all runs. Hints are coalesced: once woken, it reads
+// everything new.
 type follower struct {
 	hub   *hub
 	runID string // empty: all runs
 	hints chan struct{}
-	// The effect of a hint: onHint is called if set, and must not block; if endOnly is set, only a
-	// hint of the run's end wakes the follower; otherwise any hint does, and its events are buffered.
+	// onHint, if set, is called for each hint and must not block. If endOnly, only a hint of the
+	// run's end wakes the follower; otherwise any hint does, and its events are buffered.
 	onHint  func(store.Hint)
 	endOnly bool
 
 	mu            sync.Mutex
-	seq           uint64        // guarded by mu; the highest number of an event that a hint named
-	unknownChange bool          // guarded by mu; a hint said that any run may have changed: read from the store
+	seq           uint64        // guarded by mu; the highest event number in a hint
+	unknownChange bool          // guarded by mu; any run may have changed: read from the store
 	events        []store.Event // guarded by mu; from hints, since drainEvents
 	bytes         int           // guarded by mu; of events
-	ended         *store.Run    // guarded by mu; the run as it ended, shared by all followers: not changed
+	ended         *store.Run    // guarded by mu; the ended run, shared by all followers: read-only
 }
 
-// Bounds of the events that a follower buffers. A reader that is slower reads from the store.
+// Bounds of a follower's buffered events. A slower reader reads from the store.
 const (
 	maxPushed      = 64
 	maxPushedBytes = 64 << 10
@@ -51,7 +51,7 @@ func newHub(s store.Store) *hub {
 	return h
 }
 
-// publish passes on a hint of the store. One without a run id says that any run may have changed.
+// publish passes on a hint of the store. Without a run id, any run may have changed.
 func (h *hub) publish(hint store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,18 +74,16 @@ func (h *hub) publish(hint store.Hint) {
 	}
 }
 
-// followEnd returns a follower for the run's end. Like every follower, it must be created before
-// the store is read, so that no change falls between the read and the wait.
+// followEnd returns a follower for the run's end. Create followers before reading the store, so
+// that no change is missed.
 func (h *hub) followEnd(runID string) *follower {
 	return h.add(&follower{hub: h, runID: runID, endOnly: true})
 }
 
-// followEvents returns a follower for the run's events.
 func (h *hub) followEvents(runID string) *follower {
 	return h.add(&follower{hub: h, runID: runID})
 }
 
-// subscribe has onHint called for each hint.
 func (h *hub) subscribe(onHint func(store.Hint)) *follower {
 	return h.add(&follower{hub: h, onHint: onHint})
 }
@@ -124,7 +122,6 @@ func (f *follower) notify(hint store.Hint) {
 	}
 }
 
-// noteEnd keeps the run as it ended, if the hint brings it.
 func (f *follower) noteEnd(hint store.Hint) {
 	if !hint.State.Terminal() {
 		return
@@ -134,7 +131,7 @@ func (f *follower) noteEnd(hint store.Hint) {
 	f.ended = cmp.Or(hint.Run, f.ended)
 }
 
-// buffer keeps the events of a hint for the reader, as long as there is room.
+// buffer keeps a hint's events for the reader while there is room.
 func (f *follower) buffer(hint store.Hint) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +141,7 @@ func (f *follower) buffer(hint store.Hint) {
 		return
 	}
 	if f.events == nil {
-		f.events = slices.Clip(hint.Events) // the store's slice, which is not changed: an append copies it
+		f.events = slices.Clip(hint.Events) // the store's slice, not changed: an append copies it
 	} else {
 		f.events = append(f.events, hint.Events...)
 	}
@@ -153,8 +150,8 @@ func (f *follower) buffer(hint store.Hint) {
 	}
 }
 
-// endedRun returns the run as it ended, if a hint has brought it. An ended run does not change, so
-// even a late hint has its final record.
+// endedRun returns the ended run, if a hint has brought it. An ended run does not change, so even a
+// late hint has its final record.
 func (f *follower) endedRun() (Run, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,7 +181,6 @@ func (f *follower) drainEvents(after uint64) (events []store.Event, all bool) {
 	return events, !unknown && after+uint64(len(events)) >= last
 }
 
-// follows reports whether the events follow the cursor without a gap.
 func follows(events []store.Event, after uint64) bool {
 	for _, e := range events {
 		if after++; e.Seq != after {
@@ -207,8 +203,7 @@ func following(events []store.Event, after uint64) (found []store.Event) {
 
 func (h *hub) stopWatching() { h.stop() }
 
-// feedPause is the shortest time between two reads, unless the first one left commits unread.
-// Under load every commit gives a hint; without the pause the reader would read the store, and
-// its caller move the cursor, for each commit. A reader that has had nothing to read for that
-// long reads at once.
+// feedPause is the shortest time between two reads, unless the first one left commits unread. It
+// limits reads and cursor writes under load, when every commit gives a hint. After an idle
+// feedPause, a reader reads at once.
 const feedPause = 25 * time.Millisecond

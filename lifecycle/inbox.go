@@ -15,56 +15,51 @@ import (
 
 // InboxQuery filters and pages an inbox. Zero fields do not filter.
 type InboxQuery struct {
-	// For asks for the questions that this person may answer, by ID or group: those for everybody,
-	// too, and none that excepts the person, or that the person has voted on. The zero Actor asks
-	// for all open questions.
+	// For selects the questions that this person may answer, by ID or group or as everybody, except
+	// those that the person has voted on. The zero Actor selects all open questions.
 	For Actor
 	// Labels filters by the labels of the questions' runs; all must match.
 	Labels map[string]string
-	// Pool and Key filter by the questions' runs.
-	Pool string
-	Key  string
-	// Kinds are the accepted kinds of question.
-	Kinds []Kind
-	// DueBefore selects the questions of runs with a Run.Deadline before this time: when the next step
-	// or end of one of their questions' waits falls due.
+	Pool   string
+	Key    string
+	Kinds  []Kind
+	// DueBefore selects questions of runs with a Run.Deadline before this time.
 	DueBefore time.Time
-	// After is the Next of the page before; empty starts with the oldest question.
+	// After is the Next of the previous page; empty starts with the oldest question.
 	After string
-	// Limit is the most questions to return, from 1 to 1000; 0 means 100.
+	// Limit is the maximum number of questions, from 1 to 1000; 0 means 100.
 	Limit int
 }
 
-// InboxPage is one page of an inbox, the oldest question first. If Next is empty, no question
-// follows. With Next, there may be more: a call reads about MaxInboxRead runs at most, so that a
-// page may have fewer questions than the limit, or none, although others follow.
+// InboxPage is one page of an inbox, oldest question first. It ends the inbox if Next is empty.
+// Otherwise more may follow, even if the page has few or no questions: a call reads about
+// MaxInboxRead runs at most.
 type InboxPage struct {
 	Questions []InboxQuestion
 	Next      string
 }
 
-// InboxQuestion is an open question, with the information about its run that a respondent needs.
+// InboxQuestion is an open question, with the data of its run for a respondent.
 type InboxQuestion struct {
 	RunID string
-	// Ancestors are the runs above it, from the root of its tree down to its parent; nil for a
-	// run that no other has started.
+	// Ancestors are the runs above it, from the tree's root to its parent; nil without a parent.
 	Ancestors []string
 	Title     string
 	Labels    map[string]string
 	Pool      string
 	Key       string
-	// Question is the question, with its time (AskedAt) and audience (To; nil: everybody).
+	// Question has its time in AskedAt and its audience in To (nil: everybody).
 	Question Question
-	// Due is the Run.Deadline: when the next step or end of one of the run's questions' waits falls
-	// due; zero if none does. A question with a Wait has its end in Question.EndsAt.
+	// Due is the Run.Deadline: the next step or end of a wait of the run's questions; zero if none.
+	// A question with a Wait has its end in Question.EndsAt.
 	Due time.Time
-	// Then is what happens to the question without a reply, and EndsAt when; zero: it waits without
+	// Then is the action at EndsAt without a reply; a zero EndsAt: the question waits without
 	// limit. See Run.EndOf.
 	Then   Then
 	EndsAt time.Time
 }
 
-// InboxCount is how many questions an inbox has. If More is set, there may be more than these.
+// InboxCount counts an inbox's questions. If More is set, there may be more.
 type InboxCount struct {
 	Questions int
 	More      bool
@@ -73,20 +68,18 @@ type InboxCount struct {
 // MaxInboxRead is about how many runs one call of Inbox or CountInbox reads.
 const MaxInboxRead = 10_000
 
-// Inbox lists open questions, the oldest first, and questions of one run in the order of their
-// numbers. Across pages, each question that stays open is listed once, regardless of concurrent
-// changes. Its cost does not grow with the number of runs that wait for other people, or for none.
+// Inbox lists open questions, oldest first, and by number within a run. Across pages, each question
+// that stays open is listed once, despite concurrent changes. Its cost does not grow with the runs
+// that wait for other people, or for none.
 //
-// Kinds is checked question by question: if few of many questions have the kind, pages are short.
-// Pages of large questions end at about 4 MiB. Authorize is asked once, with the query as
-// Access.Inbox.
+// Kinds is checked per question: if few questions match, pages are short. Pages end at about 4 MiB.
+// Authorize is asked once, with the query as Access.Inbox.
 func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
 	r := inboxReader{query: &query, limit: cmp.Or(query.Limit, 100)}
 	err := c.readInbox(ctx, &r)
 	return r.page, err
 }
 
-// readInbox fills the reader's page.
 func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
 	if r.place, err = c.checkInbox(ctx, r.query); err != nil {
 		return err
@@ -125,8 +118,8 @@ func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
 	return nil
 }
 
-// CountInbox counts the questions that Inbox lists, from query.After on; Limit is not used. It
-// counts at most 1000, of large ones fewer, and says whether there are more.
+// CountInbox counts the questions that Inbox lists after query.After; Limit is ignored. It counts
+// at most 1000, fewer large ones, and says whether there are more.
 func (c *Client) CountInbox(ctx context.Context, query InboxQuery) (InboxCount, error) {
 	query.Limit = store.MaxBatch
 	r := inboxReader{query: &query, limit: query.Limit, counts: true}
@@ -134,7 +127,7 @@ func (c *Client) CountInbox(ctx context.Context, query InboxQuery) (InboxCount, 
 	return InboxCount{r.count, r.page.Next != ""}, err
 }
 
-// waiting is the query for the runs that may have such questions.
+// waiting is the query for runs that may have matching questions.
 func (q *InboxQuery) waiting() store.WaitingQuery {
 	w := store.WaitingQuery{Query: store.Query{Pool: q.Pool, Key: q.Key, Labels: q.Labels}, DueBefore: q.DueBefore}
 	if !q.For.IsZero() {
@@ -143,17 +136,16 @@ func (q *InboxQuery) waiting() store.WaitingQuery {
 	return w
 }
 
-// matches reports whether a question passes the filters that are about questions.
+// matches reports whether a question passes the question filters.
 func (q *InboxQuery) matches(o *Question) bool {
 	mine := q.For.IsZero() || o.To.Admits(q.For) && (q.For.ID == "" || o.VoteOf(q.For) == nil)
 	return mine && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
 }
 
-// inboxReader fills a page.
 type inboxReader struct {
 	query *InboxQuery
 	limit int
-	// counts: the questions are only counted, and the page stays empty.
+	// counts: the page stays empty.
 	counts bool
 	page   InboxPage
 	count  int
@@ -161,10 +153,9 @@ type inboxReader struct {
 	place  inboxPlace // the end of the last page
 }
 
-// full reports whether the page has no room for another question.
 func (r *inboxReader) full() bool { return r.count == r.limit || r.size > store.MaxPage }
 
-// add adds the questions of the next run. It returns false once there is no room.
+// add adds the questions of the next run. It returns false without room.
 func (r *inboxReader) add(run *Run) bool {
 	for i := -1; i < len(run.Siblings); i++ {
 		o := run.Pending
@@ -192,15 +183,15 @@ func (r *inboxReader) add(run *Run) bool {
 	return true
 }
 
-// inboxPlace is a place in an inbox: after a waiting run, and, unless the run's id is empty, after
-// a question of the next run.
+// inboxPlace is a place in an inbox: after a waiting run and, if the run's id is set, after a
+// question of the next run.
 type inboxPlace struct {
 	after    string
 	runID    string
 	question int
 }
 
-// String is the opaque form of a place, for InboxPage.Next.
+// String is the opaque form for InboxPage.Next.
 func (p inboxPlace) String() string {
 	if p.runID == "" {
 		return p.after
@@ -210,7 +201,6 @@ func (p inboxPlace) String() string {
 
 var errNoInboxPlace = errors.New("not the Next of a page")
 
-// readInboxPlace reads the opaque form.
 func readInboxPlace(text string) (p inboxPlace, _ error) {
 	after, inside, has := strings.Cut(text, ".")
 	if p.after = after; after != "" {
@@ -230,11 +220,10 @@ func readInboxPlace(text string) (p inboxPlace, _ error) {
 	return p, nil
 }
 
-// questionKinds are the kinds of question.
 var questionKinds = []Kind{ChooseOne, Confirm, FillFields, OpenText,
 	RiskAck, Approval}
 
-// checkInbox checks the arguments of Inbox, and reads the place where the page begins.
+// checkInbox checks the arguments of Inbox, and parses the place where the page begins.
 func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlace, _ error) {
 	all := Query{Labels: q.Labels, Pool: q.Pool, Key: q.Key, Limit: q.Limit}
 	if err := cmp.Or(c.check(ctx), validateQuery(&all)); err != nil {
@@ -261,7 +250,6 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 	return place, validateTime("query.DueBefore", q.DueBefore)
 }
 
-// validatePerson returns an error if the person of a filter is not a valid actor.
 func validatePerson(argument string, a Actor) error {
 	var fault *FieldError
 	if err := a.Validate(); errors.As(err, &fault) {

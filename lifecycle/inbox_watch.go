@@ -11,27 +11,25 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file notifies hosts of changes in an inbox. All watches of a client share one tracker, which
-// the store's hints wake. Since hints may be lost, the tracker also lists the waiting runs every
-// few seconds, once for all watches.
+// All watches of a client share one tracker, which the store's hints wake. Since hints may be lost,
+// it also lists the waiting runs every few seconds.
 
 // InboxChange is a change of an inbox.
 type InboxChange struct {
-	// Reload says that the whole inbox must be listed: at the beginning of a watch, and when more
-	// has changed than the watch remembers. Nothing else is set then.
+	// Reload: the whole inbox must be listed, at the beginning of a watch and when more has changed
+	// than it remembers. Nothing else is set then.
 	Reload bool
 	// RunID is the run whose open questions have changed.
 	RunID string
-	// Questions are the run's questions that are now in the inbox, changed or not, in the order of
-	// their numbers.
+	// Questions are the run's questions now in the inbox, changed or not, by number.
 	Questions []InboxQuestion
-	// Gone are the numbers of the run's questions that have left the inbox: settled, reassigned, or
-	// voted on by the inbox's person. It may include questions that the caller has not seen.
+	// Gone are the numbers of the run's questions that left the inbox: settled, reassigned, or
+	// voted on by its person. The caller may not have seen all of them.
 	Gone []int
 }
 
-// InboxWatch reports changes of an inbox. Create one with Client.WatchInbox, and call Close at the
-// end. Its methods are for one goroutine; a slow one delays no other.
+// InboxWatch reports changes of an inbox. Create it with Client.WatchInbox, and Close it. Its
+// methods are for one goroutine; a slow one delays no other.
 type InboxWatch struct {
 	client  *Client
 	query   InboxQuery
@@ -42,41 +40,38 @@ type InboxWatch struct {
 	mu     sync.Mutex
 	reload bool                   // guarded by mu
 	runs   map[string]*watchedRun // guarded by mu; not yet returned by Next
-	order  []string               // guarded by mu; the ids of runs, the first to change first
+	order  []string               // guarded by mu; ids of runs by time of change
 }
 
-// watchedRun is a run that has changed since Next has returned it.
+// watchedRun is a run that has changed since Next returned it.
 type watchedRun struct {
-	was   []int // the numbers of the questions that the inbox had at some time since
-	after *Run  // as it is now; nil: there is no such run any more
+	was   []int // numbers of questions that were in the inbox since then
+	after *Run  // the current record; nil if deleted
 }
 
-// Bounds of watches.
 const (
-	// maxWatched limits the changed runs that a watch remembers until Next returns them. A reader that
-	// lags more lists its inbox.
+	// maxWatched limits the changed runs that a watch remembers. A slower reader lists its inbox.
 	maxWatched = 1000
-	// inboxRescan is how often the runs that wait are listed. Listing takes at most one part in
-	// inboxShare of the time.
+	// inboxRescan is the interval of listing the waiting runs. Listing takes at most 1/inboxShare
+	// of the time.
 	inboxRescan = 5 * time.Second
 	inboxShare  = 20
-	// maxInboxHints is how many changed runs are remembered between two readings.
+	// maxInboxHints limits the changed runs remembered between two reads.
 	maxInboxHints = 10_000
 )
 
-// WatchInbox reports the changes of the inbox that Inbox lists for the query; After and Limit are
-// not used. A change is a question that is asked, claimed, released, reminded of, escalated,
-// reassigned, extended, voted on or settled. The expiry of a claim is not a change: Question.Claim
-// has the time.
+// WatchInbox reports changes of the inbox that Inbox lists for the query; After and Limit are
+// ignored. A question changes when it is asked, claimed, released, reminded of, escalated,
+// reassigned, extended, voted on or settled, but not when its claim expires (see Question.Claim).
 //
-// The first InboxChange has Reload set. A caller that lists the inbox after it, and applies the
-// later changes, has the current inbox, a few seconds late at most while the store answers, and
-// usually at once with a store.Watcher. Several changes of a run may be reported as one. A watch
-// has no cursor; a new watch needs a new list.
+// The first InboxChange has Reload set. A caller that then lists the inbox and applies later
+// changes has the current inbox, usually at once with a store.Watcher, and a few seconds late at
+// most while the store answers. Several changes of a run may be reported as one. A new watch needs
+// a new list.
 //
-// All watches of a client together read the changed runs from the store, and list all waiting runs
-// every 5 seconds; less often if that takes longer than a quarter of a second. Without a watch
-// nothing is read. Authorize is asked as for Inbox, and again by InboxWatch.Recheck.
+// All watches of a client together read changed runs, and list all waiting runs every 5 seconds,
+// less often if that takes more than a quarter of a second. Authorize is asked as for Inbox, and
+// again by InboxWatch.Recheck.
 func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch, error) {
 	query.After, query.Limit = "", 0
 	if _, err := c.checkInbox(ctx, &query); err != nil {
@@ -91,7 +86,8 @@ func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch,
 	return w, nil
 }
 
-// Next waits for the next change, until ctx ends. Nothing is lost when it does: call Next again.
+// Next waits for the next change, until ctx ends. After an end of ctx call it again: nothing is
+// lost.
 func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 	for {
 		if change, ok := w.drainOne(); ok {
@@ -105,13 +101,13 @@ func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 	}
 }
 
-// Recheck asks Authorize again whether the client's actor may have the inbox.
+// Recheck asks Authorize again whether the client's actor may see the inbox.
 func (w *InboxWatch) Recheck(ctx context.Context) error { return w.client.allowInbox(ctx, &w.query) }
 
 // Close ends the watch.
 func (w *InboxWatch) Close() { w.client.inboxes.leave(w) }
 
-// drainOne returns the next change, if there is one.
+// drainOne returns the next change, if any.
 func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +130,6 @@ func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 	return change, true
 }
 
-// questions returns the run's questions that are in the inbox.
 func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	if run == nil || !w.waiting.Matches(run) {
 		return nil
@@ -144,7 +139,7 @@ func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	return r.page.Questions
 }
 
-// requestReload makes the next change a Reload, and drops the changes that it replaces.
+// requestReload replaces all pending changes by a Reload.
 func (w *InboxWatch) requestReload() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +148,7 @@ func (w *InboxWatch) requestReload() {
 	w.signal()
 }
 
-// noteChange notes that a run has changed, if the inbox has or had questions of it.
+// noteChange records a run's change, if the inbox has or had questions of it.
 func (w *InboxWatch) noteChange(id string, before, after *Run) {
 	was := w.questions(before)
 	if len(was) == 0 && len(w.questions(after)) == 0 {
@@ -229,7 +224,7 @@ func (s *inboxWatches) leave(w *InboxWatch) {
 type inboxTracker struct {
 	client *Client
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the goroutine has ended
+	done   chan struct{} // closed at the goroutine's end
 	wake   chan struct{}
 
 	mu      sync.Mutex
@@ -267,12 +262,11 @@ func (t *inboxTracker) remove(w *InboxWatch) bool {
 	return there
 }
 
-// run reads until ctx ends.
 func (t *inboxTracker) run(ctx context.Context) {
 	defer close(t.done)
 	f := t.client.hub.subscribe(t.note)
 	defer f.close()
-	var scanned time.Time // when the last scan began
+	var scanned time.Time // the start of the last scan
 	var took time.Duration
 	var failed bool
 	for ctx.Err() == nil {
@@ -291,7 +285,7 @@ func (t *inboxTracker) run(ctx context.Context) {
 			continue
 		}
 		if t.applyHints(ctx) {
-			_ = t.client.proc.Sleep(ctx, min(feedPause, t.client.poll)) // several changes are read together
+			_ = t.client.proc.Sleep(ctx, min(feedPause, t.client.poll)) // reads several changes together
 			continue
 		}
 		tick, stop := t.client.proc.Clock.Timer(rest)
@@ -304,7 +298,7 @@ func (t *inboxTracker) run(ctx context.Context) {
 	}
 }
 
-// untilScan returns how long it is until the runs are to be listed again.
+// untilScan returns the time until the next listing.
 func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Duration {
 	if scanned.IsZero() {
 		return 0
@@ -318,7 +312,7 @@ func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Dur
 	return max(interval, inboxShare*took) - node.MonotonicNow(t.client.proc.Clock).Sub(scanned)
 }
 
-// note is called with each hint. It keeps the hints of runs that wait, or waited.
+// note receives each hint and keeps those of runs that wait, or waited.
 func (t *inboxTracker) note(hint store.Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -343,7 +337,7 @@ func (t *inboxTracker) note(hint store.Hint) {
 	}
 }
 
-// applyHints reads the runs that hints named. It reports whether there were any.
+// applyHints reads the runs named in hints, and reports whether there were any.
 func (t *inboxTracker) applyHints(ctx context.Context) bool {
 	t.mu.Lock()
 	t.applied, t.hinted = t.hinted, make(map[string]*Run)
@@ -375,14 +369,12 @@ func (t *inboxTracker) read(ctx context.Context, id string) {
 	}
 }
 
-// scanSoon has the runs listed as soon as it may be.
 func (t *inboxTracker) scanSoon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rescan = true
 }
 
-// scan lists the runs that wait.
 func (t *inboxTracker) scan(ctx context.Context) error {
 	t.mu.Lock()
 	t.rescan = false
@@ -404,7 +396,7 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 	}
 	for id := range t.waiting { // only this goroutine writes it
 		if !found[id] {
-			t.read(ctx, id) // it waits no more, or has begun to since the page was read
+			t.read(ctx, id) // it no longer waits, or waits since the page was read
 		}
 	}
 	t.mu.Lock()
@@ -418,8 +410,7 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 	return nil
 }
 
-// apply stores the present record of a run, nil if there is no such run, and notifies the watches
-// if it has changed.
+// apply stores a run's current record (nil: no such run), and notifies the watches of a change.
 func (t *inboxTracker) apply(id string, run *Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -436,14 +427,14 @@ func (t *inboxTracker) apply(id string, run *Run) {
 		delete(t.waiting, id)
 	}
 	if !t.ready {
-		return // the watches list everything when it is
+		return // then the watches list everything
 	}
 	for w := range t.watches {
 		w.noteChange(id, before, run)
 	}
 }
 
-// inboxPart returns the parts of a run that decide in which inboxes its questions are.
+// inboxPart returns the parts of a run that decide which inboxes its questions are in.
 func inboxPart(r *Run) *Run {
 	part := &Run{ID: r.ID, Version: r.Version, CreatedAt: r.CreatedAt, State: r.State, Pool: r.Pool, Key: r.Key,
 		Labels: r.Labels, Deadline: r.Deadline}

@@ -25,83 +25,78 @@ import (
 
 // Config configures a Lifecycle. Only an engine is required.
 type Config struct {
-	// Store keeps the runs. Nil: in memory, lost with the process. A store that is a store.Timekeeper
-	// also provides the time; see Clock.
+	// Store keeps the runs. Nil: in memory, lost with the process. A store.Timekeeper also provides
+	// the time; see Clock.
 	Store store.Store
-	// Engine executes the runs whose spec names no engine, and Engines has the others by name. At
-	// least one engine is required, and at most 1000 are allowed. Runs of other engines stay queued
-	// for a node that has their engine; Stats shows how many they are, and since when they wait.
+	// Engine executes runs whose spec names no engine; Engines has the others by name: one at
+	// least, 1000 at most. Runs of other engines stay queued for a node that has their engine;
+	// Stats counts them, and says since when they wait.
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
-	// Pools are created or changed in the store by New. The default pool always exists. Its
-	// capacity is DefaultCapacity unless it was configured.
+	// Pools are created or changed by New. The default pool always exists, with DefaultCapacity
+	// unless configured.
 	Pools []Pool
-	// Dir has the folders of runs: DIR/<run id>/work, artifacts, transcripts and home, which only this
-	// user can access. A folder that belongs to another run, for instance of another store or a pruned
-	// one, is not used: see Lifecycle.Folder. If Dir is empty, turns get no folders: engines that are
-	// Go code need none, and engines with child processes refuse these turns. New creates Dir if it is
-	// missing, and returns an error if it cannot write there.
+	// Dir has the runs' folders: DIR/<run id>/work, artifacts, transcripts and home, private to
+	// this user. A folder of another run, for instance of another store or a pruned run, is not
+	// used: see Lifecycle.Folder. If Dir is empty, turns have no folders: engines of Go code need
+	// none, engines with child processes refuse these turns. New creates a missing Dir, and fails
+	// if it cannot write there.
 	//
-	// Nodes on several machines should share Dir: a node that does not find the folders of a run fails
-	// the turn with WORKSPACE_MISSING.
+	// Nodes on several machines should share Dir: a node without a run's folders fails the turn
+	// with WORKSPACE_MISSING.
 	Dir string
 
-	// Concurrency is the largest number of turns that this process executes at the same time; 64
-	// when zero.
+	// Concurrency limits the turns that this process executes at the same time; 64 when zero.
 	Concurrency int
-	// Lease is how long other nodes wait before they take over the runs of a process that no longer
-	// renews its lease; 15 s when zero, at least 1 s. The process renews it after a third of this
-	// time.
+	// Lease is how long other nodes wait for a silent process before they take over its runs; 15 s
+	// when zero, at least 1 s. It is renewed every third of this time.
 	Lease time.Duration
-	// Grace is how long a shutdown waits for turns to finish: 10 s when zero, not at all when
-	// negative, and until all have finished when it is UntilDone. The shutdown then interrupts the
-	// remaining turns; a result that they return later is no success. Unless Grace is
-	// UntilDone, Serve returns at most 43 s after Grace, even if engines hang.
+	// Grace is how long a shutdown waits for turns: 10 s when zero, not at all when negative, until
+	// all have finished when UntilDone. Then it interrupts the remaining turns; their later results
+	// are no success. Unless Grace is UntilDone, Serve returns at most 43 s after Grace, even if
+	// engines hang.
 	Grace time.Duration
-	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then neither
-	// end a run nor lose an answer. It has the following effects on runs whose spec does not set the
-	// same fields, unless the fields below are set:
+	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then
+	// neither end a run nor lose an answer. It sets these defaults for runs whose spec does not,
+	// unless the fields below are set:
 	//
 	//   - Retry: transient failures are retried DefaultRetries times.
-	//   - OnInterrupt is Ask: only people know whether an interrupted turn may be repeated,
-	//     so its run is held until an operator decides.
+	//   - OnInterrupt is Ask: only people know whether an interrupted turn may be repeated, so its
+	//     run is held until an operator decides.
 	//   - Hold is HoldOn: runs are held if an operator can repair the cause.
 	//
-	// Held runs need an operator: list them with Runs(Query{Held: true}), count them with Stats, and
-	// decide with Resume. If Forgiving is false, these runs fail immediately with an error code, for
-	// hosts that prefer to submit again.
+	// Held runs need an operator: list them with Runs(Query{Held: true}), count them with Stats,
+	// and decide with Resume. Otherwise these runs fail immediately, for hosts that submit again.
 	//
 	// Earlier releases cannot read held runs: set Forgiving after their nodes have been replaced.
 	Forgiving bool
-	// Retry is the default for runs whose spec has no Retry. Nil: a transient failure fails these
-	// runs.
+	// Retry is the default for runs whose spec has none. Nil: a transient failure fails these runs.
 	Retry *Retry
-	// OnInterrupt is the policy for interrupted turns of runs whose spec has none: Fail (also
-	// when empty), Repeat or Ask.
+	// OnInterrupt is the policy for interrupted turns of runs whose spec has none: Fail (also when
+	// empty), Repeat or Ask.
 	OnInterrupt OnInterrupt
-	// Hold decides whether runs are held if an operator can repair the cause: HoldOn, or HoldOff (also
-	// when empty). It is the default for runs whose spec has no Hold.
+	// Hold is the default for runs whose spec has none: HoldOn holds runs if an operator can repair
+	// the cause, HoldOff (also when empty) fails them.
 	Hold HoldPolicy
 	// Poll is how long the scheduler and followers wait for a hint before they read the store; 1 s
 	// when zero.
 	Poll time.Duration
 
 	// Clock provides the time for deadlines, events and records. Nil: the store's clock if it is a
-	// store.Timekeeper, so that a node with a wrong clock neither fires a deadline early nor delays
-	// one; otherwise SystemClock. Leases are judged by the clock of a store.Timekeeper even if Clock
-	// is set. See Clock.
+	// store.Timekeeper, so that a wrong clock of a node does not move deadlines; otherwise
+	// SystemClock. A store.Timekeeper's clock always judges leases.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
-	// Observer gets a notice of each change that this process makes. See Observer.
+	// Observer gets a notice of each change by this process.
 	Observer Observer
-	// Authorize is asked about each call of this process that reads or changes runs. See
+	// Authorize decides about each call of this process that reads or changes runs. See
 	// ClientConfig.Authorize.
 	Authorize Authorize
 }
 
-// UntilDone is the Config.Grace of a shutdown that lets every turn finish. In the meantime nothing
-// is claimed, and the lease is renewed. A turn whose engine never returns keeps Serve from ending.
+// UntilDone as Config.Grace lets every turn finish. Meanwhile nothing is claimed, and the lease is
+// renewed. A turn whose engine never returns keeps Serve from ending.
 const UntilDone = time.Duration(math.MaxInt64)
 
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
@@ -151,7 +146,7 @@ func New(cfg Config) (*Lifecycle, error) {
 }
 
 // allEngines returns the engines by name. An engine that keeps data by run id is replaced by a copy
-// with a separate scope: another Lifecycle may have other runs with the same ids.
+// with a separate scope, since another Lifecycle may have runs with the same ids.
 func (c Config) allEngines() (map[string]engine.Engine, error) {
 	engines := maps.Clone(c.Engines)
 	if engines == nil {
@@ -208,7 +203,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &ArgumentError{"Config.Retry", fault.Value, fault.Want, nil}
 	}
 	if c.Retry != nil {
-		retry := *c.Retry // the host's may change
+		retry := *c.Retry // the host may change its own
 		c.Retry = &retry
 	}
 	switch {
@@ -237,8 +232,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// ensureWritable makes the folder if it is missing, and writes a file into it. A node with a folder
-// that it cannot use would fail every run that it claims.
+// ensureWritable creates the folder and writes a file: a node with an unusable folder would fail
+// every run that it claims.
 func ensureWritable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -250,7 +245,7 @@ func ensureWritable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// setPools stores the configured pools, and the default pool when the store has none.
+// setPools stores the configured pools, and a missing default pool.
 func (l *Lifecycle) setPools() error {
 	ctx := context.Background()
 	known, err := l.proc.Store.Pools(ctx)
@@ -271,17 +266,17 @@ func (l *Lifecycle) setPools() error {
 	return nil
 }
 
-// Serve claims runs and executes them, fires deadlines and recovers what dead processes left, until
-// ctx ends. Then it lets turns finish for Config.Grace, interrupts the rest, ends resident
-// processes, gives its lease back, and returns nil. A turn whose engine was not called
-// yet goes back to the queue; any other interrupted turn is repeated, held, or fails with
-// ORCHESTRATOR_RESTART_INTERRUPTED, as the spec or else Config.OnInterrupt says.
+// Serve claims and executes runs, fires deadlines and recovers runs of dead processes, until ctx
+// ends. Then it lets turns finish for Config.Grace, interrupts the rest, ends resident processes,
+// releases its lease, and returns nil. A turn whose engine was not called yet returns to the queue;
+// any other interrupted turn is repeated, held, or fails with ORCHESTRATOR_RESTART_INTERRUPTED, as
+// the spec or Config.OnInterrupt says.
 //
-// Serve waits for everything that it has started, except for engine code that ignores its context:
-// it returns at most 43 s after Grace. A *StuckError (ErrStuck) then lists the calls that have not
-// returned; whatever they still do changes no run. Serve returns ErrServing if the Lifecycle serves
-// already, an error if the node cannot join the store, and store.ErrClosed (wrapped) if the store
-// was closed. Other errors of the store, a lost lease among them, are logged and retried.
+// Serve waits for everything that it has started, except engine code that ignores its context: it
+// returns at most 43 s after Grace. A *StuckError (ErrStuck) then lists the unreturned calls, which
+// can change no run. Serve returns ErrServing if the Lifecycle serves already, an error if the node
+// cannot join the store, and store.ErrClosed (wrapped) if the store was closed. Other errors of the
+// store, including a lost lease, are logged and retried.
 func (l *Lifecycle) Serve(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -297,8 +292,7 @@ func (l *Lifecycle) Serve(ctx context.Context) error {
 	return err
 }
 
-// serve joins the store as a node and serves. Whenever the node has lost its lease, it joins again
-// as a new one.
+// serve joins the store as a node and serves; after a lost lease it joins as a new node.
 func (l *Lifecycle) serve(ctx context.Context) error {
 	n, err := node.Join(ctx, &l.node)
 	for {
@@ -326,8 +320,7 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 	}
 }
 
-// rejoin joins the store, and tries again as long as that fails, unless ctx ends or the store is
-// closed.
+// rejoin retries joining until it succeeds, ctx ends or the store is closed.
 func (l *Lifecycle) rejoin(ctx context.Context) (*node.Node, error) {
 	for {
 		n, err := node.Join(ctx, &l.node)
@@ -341,9 +334,9 @@ func (l *Lifecycle) rejoin(ctx context.Context) (*node.Node, error) {
 	}
 }
 
-// Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home:
-// DIR/<run id>, or, if that belongs to another run, DIR/<run id>~<digest>. It is empty when
-// Config.Dir is, and need not exist before the run's first turn.
+// Folder is a run's folder in Config.Dir, which holds work, artifacts, transcripts and home:
+// DIR/<run id>, or, if that belongs to another run, DIR/<run id>~<digest>. It is empty without a
+// Config.Dir, and may not exist before the run's first turn.
 func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	run, err := l.Get(ctx, id)
 	if err != nil || l.node.Folders.Dir == "" {

@@ -8,27 +8,26 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// NodeStatus is the stored state of a node: a registered one, or the tombstone of one that has
-// gone.
+// NodeStatus is the stored state of a registered node, or the tombstone of a departed one.
 type NodeStatus struct {
 	ID string
-	// Engines are the names of the node's engines; nil if unknown or gone.
+	// Engines are the names of the node's engines; nil if unknown or departed.
 	Engines []string
-	// Lease is the length of its lease, and Until when the lease ends unless the node renews it, by
-	// the store's clock. Both are zero for a node that has gone.
+	// Lease is the length of its lease, Until its end unless renewed, by the store's clock; zero
+	// for a departed node.
 	Lease time.Duration
 	Until time.Time
-	// Process is the number of its process; 0 if unknown or on another machine. Dead reports that this
-	// process has ended: the next pass of recovery removes the node.
+	// Process is its process number; 0 if unknown or on another machine. Dead: this process has
+	// ended, and the next recovery removes the node.
 	Process int
 	Dead    bool
-	// DepartedAt is when the node was removed from the registry; zero if registered. Departed nodes
-	// are listed as long as parked runs name them.
+	// DepartedAt is when the node left the registry; zero if registered. Departed nodes are listed
+	// as long as parked runs name them.
 	DepartedAt time.Time
 }
 
-// Nodes lists the registered nodes by id, and then departed nodes that parked runs still name, for
-// operators. Stats has only their number. Authorize is asked as for Stats.
+// Nodes lists the registered nodes by id, then departed nodes that parked runs still name, for
+// operators. Authorize is asked as for Stats.
 func (c *Client) Nodes(ctx context.Context) ([]NodeStatus, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err
@@ -62,7 +61,6 @@ func statusOf(n *store.Node) NodeStatus {
 	return s
 }
 
-// Recovery counts the effects of a recovery.
 type Recovery struct {
 	Nodes    int // processes found dead
 	Requeued int // interrupted turns that will be repeated
@@ -70,15 +68,14 @@ type Recovery struct {
 	Failed   int // runs whose context is lost
 }
 
-// Recover settles the runs of dead processes. Serve does so itself, at its start and whenever a
-// lease expires; calls are idempotent, also from several processes at once. On a store.Local, only
-// Serve takes over a live but silent process, after observing it for a lease. If this process
-// serves, its own node counts as alive, whatever the clock.
+// Recover settles the runs of dead processes. Serve does so at its start and whenever a lease
+// expires; calls are idempotent and may be concurrent. On a store.Local, only Serve takes over a
+// live but silent process, after observing it for a lease. If this process serves, its own node
+// counts as alive, whatever the clock.
 //
-// Parked runs of resumable engines belong to no process. They continue when their question is
-// settled, and nothing is written for them, whatever their number; so they are not counted. They
-// fail only if the engine refuses their session: Recover asks the engines that implement
-// engine.Checker about each of them, and Serve does so slowly in the background.
+// Parked runs of resumable engines belong to no process: they are neither written nor counted. They
+// fail only if the engine refuses their session: Recover asks engines that implement engine.Checker
+// about each, and Serve does so slowly in the background.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 	if err := c.check(ctx); err != nil {
 		return Recovery{}, err

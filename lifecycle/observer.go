@@ -18,52 +18,46 @@ import (
 )
 
 // Observer has functions that the library calls when this process changes runs: for metrics, traces
-// and alarms. Each function may be nil. An Observer without functions costs no time and no
-// allocations.
+// and alarms. Each may be nil. An Observer without functions costs no time and no allocations.
 //
 // One goroutine calls all functions except Start, one at a time, after the commit. A slow function
-// delays only later notices. At most MaxNotices wait in memory; more are dropped, and Dropped is
-// called with their number. If a function panics or ends its goroutine, the library logs this and
-// delivers the next notice.
+// delays only later notices. At most MaxNotices wait in memory; more are dropped, and Dropped
+// receives their number. Panics are logged.
 //
-// A notice may be lost: when the process dies, when it never learns that its commit was stored, and
-// when the queue is full. Use the run's events, which are complete, for data that must not be lost.
-// Only the process that made a commit gets a notice of it. Commits in a transaction of the host
-// (Client.On) have no notice, because the library does not learn whether the transaction was
-// committed.
+// A notice may be lost: when the process dies or never learns that its commit was stored, and when
+// the queue is full. For data that must not be lost, use the run's events. Only the committing
+// process gets a notice. Commits in a transaction of the host (Client.On) have none, because their
+// outcome is unknown to the library.
 //
-// Notices are delivered in the order in which this process learned of its commits. If two
-// goroutines commit changes of one run at almost the same time, their notices may be in the wrong
-// order: compare their Versions.
+// Notices arrive in the order in which this process learned of its commits. Almost simultaneous
+// commits of one run may be in the wrong order: compare their Versions.
 type Observer struct {
-	// Start is not a notice: the worker calls it right before it calls the engine, and the engine
-	// waits for it, so it must return immediately. Many goroutines may call it at the same time. It
-	// returns the engine's context, which must be derived from ctx, and a text that identifies the
-	// turn's trace, such as a traceparent: at most 256 bytes of UTF-8. The commit that ends the turn
-	// stores the text as Run.Trace, unless it is empty. If Start panics, the turn continues as if
-	// there were no Start.
+	// Start is not a notice: the worker calls it right before the engine and waits, so it must
+	// return immediately. It may be called concurrently. It returns the engine's context, which
+	// must be derived from ctx, and a text that identifies the turn's trace, such as a traceparent:
+	// at most 256 bytes of UTF-8. The turn's last commit stores a non-empty text as Run.Trace. If
+	// Start panics, the turn continues without it.
 	Start func(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string)
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
-	// Turn is called when a turn that this process executed has ended, after the transition.
+	// Turn is called when a turn of this process has ended, after the transition.
 	Turn func(EndedTurn)
-	// Settled is called when a question is settled: by a reply, by an automatic decision, or by the
-	// end of its run.
+	// Settled is called when a question is settled: by a reply, an automatic decision, or the end
+	// of its run.
 	Settled func(Settlement)
-	// Blocked is called when a run cannot continue for now, because its turn is retried later or
-	// because the run is held. The Block has the reason.
+	// Blocked is called when a turn is retried later or the run is held. The Block has the reason.
 	Blocked func(BlockedRun)
-	// LeaseLost is called when this process has lost its lease, so that others may take over the
-	// runs that it was executing. Serve joins again by itself.
+	// LeaseLost is called when this process has lost its lease, so that others may take over its
+	// runs. Serve rejoins by itself.
 	LeaseLost func(LostLease)
-	// Dropped is called when notices were dropped, with their number since the last call.
+	// Dropped receives the number of notices dropped since its last call.
 	Dropped func(notices int)
 }
 
-// MaxNotices is the largest number of notices that wait for a slow Observer.
+// MaxNotices limits the notices that wait for a slow Observer.
 const MaxNotices = 4096
 
-// ObservedRun says which run, and which commit of this run, a notice is about.
+// ObservedRun identifies the run and the commit of a notice.
 type ObservedRun struct {
 	RunID, Engine, Pool, Key string
 	Labels                   map[string]string
@@ -78,17 +72,17 @@ type ObservedRun struct {
 // Transition is a change of a run's state.
 type Transition struct {
 	ObservedRun
-	// From is the state before; empty for a submission, which has no Trigger either.
+	// From is the previous state; empty for a submission, which has no Trigger either.
 	From, To State
 	Trigger  Trigger
-	// Error is why the run failed or was canceled; nil when it did not.
+	// Error is why the run failed or was canceled, or nil.
 	Error *Failure
 }
 
-// StartedTurn is a turn that the engine is about to execute.
+// StartedTurn is a turn before the call of its engine.
 type StartedTurn struct {
-	ObservedRun // its At is when the turn was started, in the commit that took the run from the queue
-	// Before is Run.Trace: what Start returned for the last turn whose end was stored.
+	ObservedRun // its At is the time of the commit that took the run from the queue
+	// Before is Run.Trace: Start's text for the last turn whose end was stored.
 	Before string
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
@@ -99,25 +93,23 @@ type EndedTurn struct {
 	ObservedRun
 	// State is the run's state after the turn.
 	State State
-	// Stored reports that the end of the turn was stored. If not, the run was canceled, another node
+	// Stored reports that the turn's end was stored. Otherwise the run was canceled, another node
 	// has taken it over, or the store does not answer.
 	Stored bool
-	// Queued is how long the run waited in the queue.
+	// Queued is the run's time in the queue.
 	Queued time.Duration
-	// Usage is the usage of the turn. Its field Worked is set even if the engine reported no usage. It
-	// excludes the time in which a question waits for a person: see Settlement.
+	// Usage is the turn's usage. Worked is set even if the engine reported none, and excludes waits
+	// for people: see Settlement.
 	Usage Usage
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
-	// Context is what Start returned for the engine; nil if Start failed, or was not called because
-	// the engine was not called either.
+	// Context is what Start returned for the engine; nil if Start failed, or neither it nor the
+	// engine was called.
 	Context context.Context //nolint:containedctx // it connects Start with Turn, and ends nothing
 }
 
-// Settlement is a question that was settled.
 type Settlement struct {
 	ObservedRun
-	// InteractionID is the question's number.
 	InteractionID int
 	Kind          Kind
 	Resolution    Resolution
@@ -146,16 +138,15 @@ func observed(r *store.Run) ObservedRun {
 	}
 }
 
-// notices queues the notices for an observer and delivers them. A nil *notices ignores every
-// notice.
+// notices queues notices for an observer. A nil *notices ignores them.
 type notices struct {
 	observer Observer
 	log      *slog.Logger
 
 	mu         sync.Mutex
-	waiting    []any         // guarded by mu; the notices that wait are those from first on
-	first      int           // guarded by mu; of waiting, the notice that is delivered next
-	dropped    int           // guarded by mu; dropped notices since the last call of Dropped
+	waiting    []any         // guarded by mu; the waiting notices are those from first on
+	first      int           // guarded by mu; of waiting, the next notice
+	dropped    int           // guarded by mu; dropped since the last call of Dropped
 	faults     uint64        // guarded by mu; calls that panicked or ended their goroutine
 	delivering bool          // guarded by mu; a goroutine delivers
 	idle       chan struct{} // guarded by mu; nil without waiters; closed by the delivering goroutine
@@ -191,8 +182,8 @@ func (n *notices) add(notice any) {
 	}
 }
 
-// deliver calls the observer until no notice waits. If the observer panics or ends this goroutine,
-// a new goroutine continues.
+// deliver calls the observer until the queue is empty. If the observer panics or ends this
+// goroutine, a new goroutine continues.
 func (n *notices) deliver() {
 	var notice any
 	defer func() {
@@ -202,7 +193,7 @@ func (n *notices) deliver() {
 		n.noteFault(recover())
 		go n.deliver()
 	}()
-	runtime.Gosched() // yield to the committing goroutine, whose next commits are then delivered
+	runtime.Gosched() // yield, so that the committing goroutine's next commits are delivered
 	// together with this one
 	for {
 		if notice = n.next(); notice == nil {
@@ -212,10 +203,8 @@ func (n *notices) deliver() {
 	}
 }
 
-// droppedNotices is a number of notices that were dropped.
 type droppedNotices int
 
-// call calls the observer's function for the notice.
 func (n *notices) call(notice any) {
 	switch notice := notice.(type) {
 	case *Transition:
@@ -233,7 +222,7 @@ func (n *notices) call(notice any) {
 	}
 }
 
-// keptNotices is the largest capacity of a queue whose memory is used again.
+// keptNotices is the largest queue capacity that is reused.
 const keptNotices = 256
 
 // next removes and returns the next notice. Without one, it marks the delivery as ended and returns
@@ -262,8 +251,8 @@ func (n *notices) next() (notice any) {
 	return notice
 }
 
-// noteFault logs a call that panicked or ended its goroutine. It logs only the first, second,
-// fourth, eighth … such call, so that an observer which always panics does not fill the log.
+// noteFault logs the first, second, fourth, eighth … call that panicked or ended its goroutine, so
+// that a constantly panicking observer does not fill the log.
 func (n *notices) noteFault(fault any) {
 	n.mu.Lock()
 	n.faults++
@@ -279,7 +268,7 @@ func (n *notices) noteFault(fault any) {
 	n.log.Error("observer failed", "times", faults, "err", what)
 }
 
-// flush waits until all notices are delivered, but at most for flushLimit.
+// flush waits at most flushLimit until all notices are delivered.
 func (n *notices) flush() {
 	if n == nil {
 		return
@@ -302,7 +291,6 @@ func (n *notices) flush() {
 	}
 }
 
-// flushLimit is the longest time that Close waits for an observer.
 const flushLimit = time.Second
 
 // Committed adds the notices of a stored commit.
@@ -338,7 +326,6 @@ func (n *notices) Claimed(r *store.Run) {
 	n.add(&Transition{ObservedRun: observed(r), From: fsm.StateQueued, To: r.State, Trigger: fsm.EventTurnStarted})
 }
 
-// maxTrace is the largest size in bytes of the text that Observer.Start returns.
 const maxTrace = 256
 
 // StartTurn calls the observer's Start. Without one, or if it panics, it returns nil.
@@ -363,8 +350,7 @@ func (n *notices) StartTurn(ctx context.Context, r *store.Run, at time.Time, met
 	return forEngine, trace
 }
 
-// TurnEnded adds the notice that a turn has ended. The record r is the run's latest one known to
-// this node.
+// TurnEnded adds the notice of a turn's end. r is the run's latest record known to this node.
 func (n *notices) TurnEnded(r *store.Run, turn node.EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return
@@ -373,7 +359,6 @@ func (n *notices) TurnEnded(r *store.Run, turn node.EndedTurn) {
 		Usage: turn.Usage, Meta: turn.Meta, Context: turn.Context})
 }
 
-// leaseLost adds the notice that a node has lost its lease.
 func (n *notices) leaseLost(node string, at time.Time) {
 	if n == nil || n.observer.LeaseLost == nil {
 		return
@@ -381,7 +366,6 @@ func (n *notices) leaseLost(node string, at time.Time) {
 	n.add(&LostLease{node, at})
 }
 
-// cloned returns a copy of what p points to, and nil for nil.
 func cloned[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -390,8 +374,8 @@ func cloned[T any](p *T) *T {
 	return &c
 }
 
-// transitionIn finds the submission or the change of state in the events of a commit. It is the
-// last event, except that a question may follow it.
+// transitionIn finds a commit's submission or change of state: its last event, or the one before a
+// question.
 func transitionIn(events []store.Event) (from State, trigger Trigger, ok bool) {
 	for _, e := range slices.Backward(events) {
 		if from, trigger, ok := fcmp.ChangeIn(e.Body); ok {

@@ -11,18 +11,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file checks the policies of a Spec: retries, holds, budgets, and who is asked.
-
-// DefaultRetries is how often a host with Config.Forgiving retries passing failures.
+// DefaultRetries is how often a host with Config.Forgiving retries transient failures.
 const DefaultRetries = 8
 
-// MaxBudgetTurns and MaxBudgetTokens are the largest limits of a Budget.
 const (
 	MaxBudgetTurns  = 1_000_000
 	MaxBudgetTokens = store.MaxUsage
 )
 
-// validateBudget returns an error for the first invalid limit; nil if both are valid.
 func validateBudget(b Budget) *SpecError {
 	switch {
 	case b.Turns < 0 || b.Turns > MaxBudgetTurns:
@@ -35,7 +31,6 @@ func validateBudget(b Budget) *SpecError {
 	return nil
 }
 
-// newBudget returns the budget of a new run; nil if the run has none.
 func newBudget(limit Budget) *store.RunBudget {
 	if limit == (Budget{}) {
 		return nil
@@ -43,7 +38,6 @@ func newBudget(limit Budget) *store.RunBudget {
 	return &store.RunBudget{Limit: limit}
 }
 
-// validateRetry returns an error for the first invalid field; nil if all are valid.
 func validateRetry(r *Retry) *SpecError {
 	if r == nil {
 		return nil
@@ -65,7 +59,6 @@ func knownOnInterrupt(o OnInterrupt) bool {
 
 func knownHold(h HoldPolicy) bool { return slices.Contains([]HoldPolicy{"", HoldOff, HoldOn}, h) }
 
-// validateAsk returns the fault of the submitter or the policy, or nil.
 func (s *Spec) validateAsk() *SpecError {
 	if s.Submitter != "" {
 		if (&Audience{Users: []string{s.Submitter}}).Validate() != nil {
@@ -92,8 +85,7 @@ func (s *Spec) validateAsk() *SpecError {
 	return s.validatePeople()
 }
 
-// validatePeople returns a fault if the policy asks no one, or fewer people than must decide; nil
-// otherwise.
+// validatePeople returns a fault if the policy asks no one, or fewer people than must decide.
 func (s *Spec) validatePeople() *SpecError {
 	switch need, rejects := s.Ask.Need, s.Ask.Rejects; {
 	case interaction.ValidateVotes(need, 0) != nil:
@@ -102,7 +94,7 @@ func (s *Spec) validatePeople() *SpecError {
 		return &SpecError{"Ask.Rejects", strconv.Itoa(rejects), fmt.Sprintf("0 to %d", interaction.MaxNeed), nil}
 	}
 	if to := s.Ask.To; s.Ask.Wait == nil && (to.Open() || len(to.Groups) > 0) {
-		return nil // their number is unknown, so there may be enough
+		return nil // a group's size is unknown
 	}
 	q := Question{Subject: &interaction.Subject{}}
 	decide.Address(s.Ask, s.Submitter, &q)

@@ -14,13 +14,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file implements claims and reassignment: one person claims an open question for a time or
-// releases it, or its audience is replaced. Each is one commit with the event interaction.changed,
-// and races with replies, deadlines and other changes: one of them wins.
+// A claim reserves an open question for one person; a reassignment replaces its audience. Each is
+// one commit with the event interaction.changed, and competes with replies, deadlines and other
+// changes: one of them wins.
 
 // Claim reserves an open question for the client's actor (Client.As): no other person can answer or
-// claim it before until. Repeating the claim changes the time. A claim does not delay the steps and
-// the end of the question's wait, and an escalation ends the claim. An expired claim has no effect.
+// claim it before until. Repeating it changes the time. The steps and the end of the question's
+// wait are not delayed, and an escalation ends the claim.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
 // ErrClaimed (a *ClaimedError: by whom, and until when), ErrNotWaiting (a *WaitError: no such
@@ -46,9 +46,9 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 	})
 }
 
-// Release releases the client's actor's claim of a question. Without a current claim it does
-// nothing. Only the host itself (the zero Actor), and actors whom Authorize allows ActionOverrule,
-// can release another person's claim.
+// Release releases the client's actor's claim of a question; without a claim it does nothing. Only
+// the host itself (the zero Actor), and actors whom Authorize allows ActionOverrule, can release
+// another person's claim.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: by another
 // person), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After any
@@ -68,7 +68,7 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 }
 
 // Reassign replaces the audience of an open question, and ends a claim. From is the audience that
-// the caller saw, Question.To: if it has changed since, the call is refused. Excepted users stay
+// the caller saw (Question.To); if it has changed, the call is refused. Excepted users stay
 // excepted, and votes stay. Allowed for the current audience, unless another person has claimed the
 // question, for the host itself (the zero Actor), and for actors whom Authorize allows
 // ActionOverrule.
@@ -100,9 +100,9 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	})
 }
 
-// actionOrOverrule returns the action for Authorize. The refusal says why the actor has no right to
-// the call; nil if it has. The host itself, and actors whom Authorize allows ActionOverrule, may
-// overrule the refusal. Without an Authorize, the refusal applies to everybody except the host.
+// actionOrOverrule returns the action for Authorize. refusal says why the actor has no right to the
+// call, or is nil. The host itself, and actors whom Authorize allows ActionOverrule, may overrule
+// it; without an Authorize, only the host.
 func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) {
 	switch {
 	case refusal == nil:
@@ -113,9 +113,9 @@ func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) 
 	return ActionOverrule, nil
 }
 
-// changeOpenQuestion executes a command that changes an open question. The function right returns the
-// action to pass to Authorize, or an error if the actor may not take it; change returns the commit,
-// or nil if nothing changes. Both get the question as just read.
+// changeOpenQuestion executes a command that changes an open question. right returns the action for
+// Authorize, or an error if the actor may not take it; change returns the commit, or nil if nothing
+// changes. Both get the question as just read.
 func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
 	right func(q *Question, now time.Time) (Action, error),
 	change func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
@@ -137,7 +137,7 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 			return nil, cmd.Failed(denied)
 		}
 		cm, err := change(run, q, now)
-		if err == nil && cm != nil && action != ActionRelease { // who could claim the question can also give it back
+		if err == nil && cm != nil && action != ActionRelease { // a person who could claim the question can also release it
 			err = c.checkChanges(ctx, run)
 		}
 		if bad := (*decide.BadArgument)(nil); errors.As(err, &bad) {
@@ -150,14 +150,14 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 	})
 }
 
-// MaxChanges is the number of consecutive changes of open questions, as the last events of a run:
-// claims, releases, and calls of Reassign and Extend. After that, people's changes fail with
-// ErrTooMany until a question is answered or a step of a wait is executed. Replies and releases are
-// always possible, and the host itself has no limit.
+// MaxChanges limits consecutive changes of open questions by people, as a run's last events:
+// claims, releases, Reassign and Extend. More fail with ErrTooMany until a question is answered or
+// a step of a wait is executed. Replies and releases are always possible, and the host itself has
+// no limit.
 const MaxChanges = 500
 
 // checkChanges returns an error if people may make no more changes of the run's open questions. It
-// usually reads one event, the one MaxChanges events ago, if any.
+// usually reads only the event MaxChanges events ago, if any.
 func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 	if c.actor.IsZero() || run.Seq < MaxChanges {
 		return nil

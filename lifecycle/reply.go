@@ -11,12 +11,12 @@ import (
 )
 
 // Reply answers the run's open question, or one of several: the run continues when their rule is
-// met, and until then the other questions stay open. A reply to an approval by several people is a
-// vote: the question stays open until enough people have approved or rejected it. Exactly one of
-// all replies to a question, deadlines and cancels wins. A reply after the deadline is accepted as
-// long as the deadline has not settled the question. With a Key it is idempotent: the same key and
-// body returns the first receipt, whatever the run's state. If the question has an audience, the
-// receipt is returned only to its author (Actor.Is) and to the host; another actor gets ErrSettled.
+// met. A reply to an approval by several people is a vote: the question stays open until enough
+// people have approved or rejected it. Exactly one of all replies to a question, deadlines and
+// cancels wins; a reply after the deadline wins if the deadline has not settled the question yet.
+// With a Key it is idempotent: the same key and body returns the first receipt, whatever the run's
+// state. If the question has an audience, only the receipt's author (Actor.Is) and the host get it;
+// another actor gets ErrSettled.
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema rejects the
 // value), ErrQuestionChanged (a *ChangedError with the current question: the author saw another
@@ -68,10 +68,10 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	return receipt, nil
 }
 
-// replyToRecent accepts the reply on the record that a store.RecentReader has in memory, which
-// saves the read of the run. The commit compares the version, so it accepts only replies that a
-// read would accept too. Done is false, with nothing written, unless that record shows that the
-// reply will be accepted: it may be stale, so it is no reason to refuse.
+// replyToRecent accepts the reply on a store.RecentReader's in-memory record, which saves the read
+// of the run. The commit compares the version, so it accepts no more than after a read. done is
+// false, with nothing written, unless the record, which may be stale, shows that the reply will be
+// accepted.
 func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
 	recent, ok := c.proc.Store.(store.RecentReader)
 	if !ok {
@@ -93,29 +93,28 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	case err == nil:
 		return receiptFor(cm, &reply), true, nil
 	case errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid):
-		return Receipt{}, false, nil // the run has changed, or the key was used before: both show after a read
+		return Receipt{}, false, nil // the run has changed, or the key was used: a read decides
 	default:
 		return Receipt{}, true, node.Command{Verb: "reply to", Run: id}.Failed(err)
 	}
 }
 
-// replyStatus is the stored status of a reply. If pending is set, the run waits with the question
-// that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply returns the
-// receipt or the refusal set here.
+// replyStatus is the stored status of a reply. If pending is set, the run waits with the question.
+// Otherwise the reply is a duplicate or is refused: Reply returns receipt or refusal.
 type replyStatus struct {
-	// question is the open question that the reply answers, or the settled one with its key or number;
-	// nil if it was never asked.
+	// question is the open question, or the settled one with the reply's key or number; nil if it
+	// was never asked.
 	question *Question
 	pending  bool
 	receipt  Receipt // of the accepted reply with the same key and body
 	refusal  error
-	// settled: the receipt or the refusal reports how the question was settled. The caller will not
-	// retry then, so the result must be durable.
+	// settled: the receipt or refusal reports how the question was settled. The caller will not
+	// retry, so the result must be durable.
 	settled bool
 }
 
-// replyStatus reads the run, and the status of a reply to it. A status that says how the question
-// was settled is read again through Confirm: the first read may show a commit that is not durable.
+// replyStatus reads the run, and the status of a reply to it. It reads a settlement again through
+// Confirm, since the first read may show a commit that is not durable.
 func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
 	status, err := readReplyStatus(ctx, c.proc.Store, id, reply, run)
 	if err == nil && status.settled {
@@ -138,16 +137,16 @@ func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Repl
 	return confirmed.status, err
 }
 
-// readReplyStatus reads the run, and the settled interaction of which the reply may be a duplicate
-// (by its key) or for which it may be late (by its number). The error says that the store could not
-// be read; why the reply is refused is in the status.
+// readReplyStatus reads the run, and the settled question that the reply repeats (by its key) or is
+// late for (by its number). An error means that the store could not be read; a refusal is in the
+// status.
 func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, run *Run) (_ replyStatus, err error) {
 	if *run, err = r.Run(ctx, id); err != nil {
 		return replyStatus{}, err
 	}
 	question := run.OpenQuestion(reply.ID)
 	pending := question != nil
-	// While a run waits with its first question, no reply was accepted yet, under any key.
+	// While a run waits with its first question, no key was used yet.
 	if reply.Key != "" && (!pending || run.Interactions > 1) {
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
@@ -171,16 +170,15 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 	return refusedReply(ctx, r, run, reply.ID)
 }
 
-// receiptFor is the receipt of the reply that the commit accepts.
 func receiptFor(cm *store.Commit, reply *Reply) Receipt {
 	return Receipt{RunID: cm.Run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}
 }
 
-// replayedReceipt is the receipt that the accepted reply with this key was given. The error is
-// ErrKeyConflict if that reply had another body.
+// replayedReceipt returns the receipt of the accepted reply with this key, or ErrKeyConflict if
+// that reply had another body.
 func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 	if reply.Actor.Is(accepted.Actor) {
-		reply.Actor.ID = accepted.Actor // as the digest of a vote has it
+		reply.Actor.ID = accepted.Actor // as in a vote's digest
 	}
 	if accepted.Digest != reply.DigestFor(&accepted.Question) {
 		return Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
@@ -190,15 +188,15 @@ func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 		AcceptedAt: accepted.ResolvedAt, Replayed: true}, nil
 }
 
-// withholdsReceipt reports whether the receipt of an accepted reply is not the actor's. If the
-// question has an audience, it belongs to the author of the reply and to the host: another actor has
-// answered nothing, even with the same text under the same key.
+// withholdsReceipt reports whether the actor may not get an accepted reply's receipt. If the
+// question has an audience, only the reply's author and the host may, even if another actor sends
+// the same text under the same key.
 func withholdsReceipt(accepted *Record, actor Actor) bool {
 	return accepted.Question.To != nil && !actor.IsZero() && !actor.Is(accepted.Actor)
 }
 
-// refusedReply is the status of a reply to an interaction that the run does not wait with. The
-// refusal is a SettledError if the interaction was settled, and a WaitError if it was never asked.
+// refusedReply is the status of a reply to a question that is not open: SettledError, or WaitError
+// if it was never asked.
 func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID int) (replyStatus, error) {
 	notWaiting := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions,
 		Failure: run.Error}
@@ -221,8 +219,8 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 	}}, nil
 }
 
-// lostRecord returns an error if the run still says that it has asked the question, which neither
-// is open nor has a record. The run may have been pruned, or its id used again, since it was read.
+// lostRecord returns an error if the run says that it has asked the question, which is neither open
+// nor recorded. The run may have been pruned, or its id reused, since it was read.
 func lostRecord(ctx context.Context, r store.Reader, id string, number int) error {
 	q := store.HistoryQuery{After: number - 1, Limit: 1}
 	run, page, err := r.History(ctx, id, q)

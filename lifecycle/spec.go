@@ -44,15 +44,16 @@ const (
 
 // Spec is the job that a host submits. Only Prompt is required, or Input in its place.
 type Spec struct {
-	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a
-	// letter or digit and not with "child-", which begins the ids of children (engine.Parent).
-	// Submitting the same id and spec again returns the run; another spec is a conflict. If it is
-	// empty, Submit makes an id; such ids sort by time.
+	// ID is the caller's id for the run: 1 to MaxRunID of [A-Za-z0-9._-], beginning with a letter
+	// or digit but not with "child-", the prefix of children's ids (engine.Parent). Submitting the
+	// same id and spec again returns the run; another spec is a conflict. If empty, Submit makes an
+	// id; such ids sort by time.
 	ID string `json:"-"`
 	// Prompt is the agent's task; 1 byte to MaxPrompt of UTF-8, or empty with an Input.
 	Prompt string `json:"prompt" plain:"own"`
-	// Input is the run's input as one JSON value, of at most MaxPrompt bytes, whose numbers are
-	// finite as float64, for an engine that takes JSON (engine.Turn.InputJSON), such as a function of engine/flow.
+	// Input is the run's input as one JSON value of at most MaxPrompt bytes, with numbers that are
+	// finite as float64, for an engine that takes JSON (engine.Turn.InputJSON), such as a function
+	// of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
@@ -64,77 +65,73 @@ type Spec struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
-	// declared, rounds are unlimited. Questions that a turn asks together are one round.
+	// declared, turns are unlimited. Questions that a turn asks together are one turn.
 	MaxAttempts int `json:"max_attempts,omitempty"`
-	// MaxQuestions limits the questions that a language model may ask in one turn by its text, up to
-	// interaction.MaxQuestions. If it is above 1, the agent's instructions describe a list of
-	// questions, and the run continues when each is answered. A longer list counts as a malformed
-	// question: the person sees the agent's original text. 0 means 1. The limit does not apply to
-	// questions from a Go engine (engine.AskAll).
+	// MaxQuestions limits the questions that a language model may ask in one turn by its text, up
+	// to interaction.MaxQuestions. Above 1, the agent's instructions describe a list of questions,
+	// and the run continues when each is answered. A longer list counts as a malformed question:
+	// the person sees the agent's text. 0 means 1. Questions from a Go engine (engine.AskAll) have
+	// no such limit.
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
 	// seconds, at least 1 s; 0 means DefaultSessionTimeout. In a strict run nothing happens then
-	// unless the engine holds a process; use Ask.Wait to define the end of each question.
+	// unless the engine holds a process; Ask.Wait defines the end of each question.
 	SessionTimeout time.Duration `json:"session_timeout"`
 	// AutoDecide lets the engine decide if no one replies in time. Its zero value is strict:
 	// interactive_require_user_reply is true.
 	AutoDecide bool `json:"auto_decide,omitempty"`
-	// MaxAutoDecisions limits automatic decisions; 0 means DefaultMaxAutoDecisions. The run fails at
-	// the deadline after the last one. One deadline's decisions on several questions count once.
+	// MaxAutoDecisions limits automatic decisions; 0 means DefaultMaxAutoDecisions. The run fails
+	// at the next deadline. One deadline's decisions on several questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
-	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
-	// again, and also one whose agent was killed while the host lives.
+	// Repeatable: a turn interrupted by a crash or a shutdown, or whose agent was killed, may be
+	// executed again.
 	Repeatable bool `json:"repeatable,omitempty"`
-	// OnInterrupt is the policy for a turn that was interrupted by a shutdown of its host, or lost
-	// with its worker or its agent. Fail: the run fails. Repeat: the same as Repeatable. Ask: the run
-	// is held until an operator decides whether to repeat the turn (Client.Resume). If it is empty and
-	// Repeatable is false, Config.OnInterrupt applies. If the host shuts down before the engine was
-	// called for the turn, the run always returns to the queue. A run of the profile sticky_process
-	// fails, because it has lost its process and with it the conversation. Its first turn is an
-	// exception: no question was asked yet, so only that turn is lost, and the policy applies, with a
-	// new process.
+	// OnInterrupt is the policy for a turn that was interrupted by a shutdown, or lost with its
+	// worker or its agent. Fail: the run fails. Repeat: the same as Repeatable. Ask: the run is
+	// held until an operator decides whether to repeat the turn (Client.Resume). If it is empty and
+	// Repeatable is false, Config.OnInterrupt applies. A turn whose engine was not called before a
+	// shutdown always returns to the queue. A run of the profile sticky_process fails with the loss
+	// of its process, except in its first turn, before any question: there the policy applies, with
+	// a new process.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
 	// Hold decides whether the run is held if an operator can repair the cause: its engine is
-	// unavailable, its session is refused, its workspace is missing, or its retries are used up. If it
-	// is empty, Config.Hold applies. The turn of a held run is executed again after Client.Resume, or
-	// automatically after a pause of a minute at first and an hour at most.
+	// unavailable, its session is refused, its workspace is missing, or its retries are used up. If
+	// empty, Config.Hold applies. The turn of a held run is executed again after Client.Resume, or
+	// automatically after pauses of a minute to an hour.
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats limits consecutive repeats of a repeatable turn that lost its worker or its agent,
-	// each after a longer pause, of a second at first and a minute at most; 0 means DefaultMaxRepeats.
-	// After two turns whose nodes died, or one before the last repeat, the run waits for a node that
-	// executes no other turn (store.Run.Suspect). The loss after the last repeat fails the run with
-	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends without a failure or adds to the run's journal
-	// (engine.Journal) resets the count; an orderly shutdown of the host does not count.
+	// with growing pauses of a second to a minute; 0 means DefaultMaxRepeats. After two turns whose
+	// nodes died, or one before the last repeat, the run waits for a node that executes no other
+	// turn (store.Run.Suspect). The next loss fails the run with TURN_REPEAT_LIMIT_EXCEEDED. A turn
+	// that ends without a failure or adds to the run's journal (engine.Journal) resets the count;
+	// an orderly shutdown does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
-	// Retry says how a turn that failed for a passing reason is retried. If it is nil,
-	// Config.Retry applies, and without that there are no retries. With Max 0 there are no retries,
-	// whatever the Config says.
+	// Retry says how a turn with a transient failure is retried. Nil: Config.Retry applies, and
+	// without that there are no retries. Max 0: no retries, whatever the Config says.
 	Retry *store.Retry `json:"retry,omitempty"`
-	// Budget limits the tokens and the turns of the run. It is checked before the run is queued for
-	// another turn: no turn is interrupted because of it, and a complete run stays complete. People's
-	// time does not count. If the budget is used up, the run is held with its answer until an operator
-	// raises the budget or ends the run (Client.Resume). A run of the profile sticky_process cannot be
-	// held; it fails with BUDGET_EXHAUSTED instead of asking its next question. The zero value means
-	// no limits.
+	// Budget limits the run's tokens and turns. It is checked before the run is queued for another
+	// turn: no turn is interrupted, and a complete run stays complete. If it is used up, the run is
+	// held with its answer until an operator raises the budget or ends the run (Client.Resume). A
+	// run of the profile sticky_process cannot be held; it fails with BUDGET_EXHAUSTED instead of
+	// asking its next question. The zero value means no limits.
 	Budget store.Budget `json:"budget,omitzero"`
-	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
+	// TurnTimeout limits one turn, including its repair rounds; 0: no limit by the library.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
-	// RepairRounds limits how often, in one attempt, an agent whose output fails OutputSchema gets the
-	// reason and can correct the output, before the run fails with OUTPUT_INVALID. At most
-	// MaxRepairRounds; 0 means never. The engine must be able to continue its session, and to
-	// distinguish a repair round from a first turn (engine.Turn.Repair).
+	// RepairRounds limits how often, in one attempt, an agent can correct an output that fails
+	// OutputSchema, before the run fails with OUTPUT_INVALID. At most MaxRepairRounds; 0 means
+	// never. The engine must be able to continue its session, and to distinguish a repair round
+	// from a first turn (engine.Turn.Repair).
 	RepairRounds int `json:"repair_rounds,omitempty"`
 
-	// Pool is the pool in which the run executes; empty for the default pool. Key says for whom it
-	// executes, for example a tenant.
+	// Pool is the pool in which the run executes; empty for the default pool. Key says for whom,
+	// for example a tenant.
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. The order is
-	// strict: a run waits as long as runs of a higher priority occupy all slots of the pool, whatever
-	// its age. Use a separate pool for work that must not wait for more urgent work. Stats shows for
-	// each pool since when its oldest ready run has waited.
+	// Priority orders a pool's runs, higher first; -MaxPriority to MaxPriority. The order is
+	// strict: while runs of a higher priority occupy all slots, a run waits, whatever its age. Use
+	// a separate pool for work that must not starve. Stats shows each pool's oldest ready run.
 	Priority int `json:"priority,omitempty"`
-	// NotBefore is the earliest time at which the run starts. It stays queued until then.
+	// NotBefore is the earliest start of the run; it stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Title summarises the run for people, in a list or an inbox; at most MaxTitle bytes. Agents do
 	// not get it.
@@ -142,23 +139,22 @@ type Spec struct {
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Ask is who may answer the run's questions; nil: everybody. Submitter names who submits
-	// the run, in Actor.ID's words.
+	// Ask sets who may answer the run's questions; nil: everybody. Submitter is the Actor.ID of the
+	// person who submits the run.
 	Ask       *interaction.AskPolicy `json:"ask,omitempty"`
 	Submitter string                 `json:"submitter,omitempty"`
 
 	// WorkDir is the agent's working folder; it must exist when a turn starts. Submit makes a
-	// relative path absolute. If it is empty, the run has its own folder under Config.Dir.
+	// relative path absolute. If empty, the run has its own folder under Config.Dir.
 	WorkDir string `json:"work_dir,omitempty"`
 
-	// Meta is passed to each turn (engine.Turn.Meta) and to Observer.Turn, and has no other effect.
-	// It is the place for a "traceparent", for example. At most MaxMeta entries. It is ignored when
-	// specs are compared: submitting the same id and spec again with another Meta returns the run,
-	// which keeps the first Meta. Events do not contain it, because their schemas are closed.
+	// Meta is passed to each turn (engine.Turn.Meta) and to Observer.Turn, for example a
+	// "traceparent", and has no other effect. At most MaxMeta entries. It is ignored when specs are
+	// compared: a repeated submission keeps the first Meta. Events, whose schemas are closed, do
+	// not contain it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
 
-// withDefaults replaces zero values by their defaults.
 func (s Spec) withDefaults() Spec {
 	if s.Mode == "" {
 		s.Mode = Interactive
@@ -212,8 +208,7 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	}, body, nil
 }
 
-// digestOf returns the SHA-256 of body in hexadecimal. Two submissions are the same if their
-// digests are equal.
+// digestOf returns body's SHA-256 in hexadecimal. Submissions with equal digests are the same.
 func digestOf(body []byte) string {
 	digest := sha256.Sum256(body)
 	var text [2 * sha256.Size]byte
@@ -246,14 +241,13 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// fieldRule is a condition that a field of a Spec must meet.
 type fieldRule struct {
 	field, want string
 	broken      bool
 }
 
-// rules are the conditions of single fields, in the order in which they are reported. They are values
-// rather than functions, so that a valid spec costs no allocation.
+// rules are the conditions of single fields in reporting order: values rather than functions, so
+// that a valid spec costs no allocation.
 func (s *Spec) rules() [18]fieldRule {
 	return [...]fieldRule{
 		{"Mode", `"auto" or "interactive"`, s.Mode != "" && s.Mode != Auto && s.Mode != Interactive},
@@ -278,7 +272,6 @@ func (s *Spec) rules() [18]fieldRule {
 	}
 }
 
-// Ranges with the limits that they name.
 var (
 	wantQuestions         = fmt.Sprintf("0 to %d", interaction.MaxQuestions)
 	wantRepairRounds      = fmt.Sprintf("0 to %d", MaxRepairRounds)
@@ -287,8 +280,7 @@ var (
 	wantOnInterruptOfSpec = wantOnInterrupt + `, and nothing but "repeat" in a run that is Repeatable`
 )
 
-// validate describes the first invalid field. It must not allocate for a valid spec, because nearly
-// all specs are valid.
+// validate describes the first invalid field. It must not allocate for a valid spec.
 func (s *Spec) validate() *SpecError {
 	if s.ID != "" && !isChosenID(s.ID) {
 		return &SpecError{"ID", quote(s.ID), wantChosenID, nil}
@@ -317,7 +309,6 @@ func (s *Spec) validate() *SpecError {
 	return nil
 }
 
-// shown returns the value of a field for an error.
 func (s *Spec) shown(field string) string {
 	switch v := reflect.ValueOf(*s).FieldByName(field); v.Kind() { //nolint:exhaustive // the others print well
 	case reflect.Map:
@@ -338,7 +329,7 @@ func (s *Spec) shown(field string) string {
 // storableText reports whether stores keep the text as it is.
 func storableText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// inCalendar reports whether the time can be written in RFC 3339, as it is stored.
+// inCalendar reports whether the time can be stored in RFC 3339.
 func inCalendar(t time.Time) bool {
 	year := t.UTC().Year()
 	return 0 <= year && year <= 9999
@@ -353,19 +344,17 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// A specification is written when it is submitted and read in each turn, so its code is generated
-// from the struct: the members in the order of the fields, as encoding/json writes them, byte for
-// byte. The digest of these bytes decides whether a submission is the same one again, so they must
-// not change.
+// A specification is written once and read in each turn, so its code is generated from the struct:
+// members in field order, as encoding/json writes them, byte for byte. The digest of these bytes
+// identifies the submission, so they must not change.
 
 //go:generate go run ../internal/plainjson/gen -read Spec
 
-// encodeSpec returns the stored form.
 func encodeSpec(s *Spec) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return appendSpec(dst, s) })
 }
 
-// otherFields is an estimate of the bytes that the fields other than Prompt and OutputSchema take.
+// otherFields estimates the bytes of fields other than Prompt and OutputSchema.
 const otherFields = 512
 
 func appendSpec(dst []byte, s *Spec) ([]byte, error) {
@@ -374,7 +363,7 @@ func appendSpec(dst []byte, s *Spec) ([]byte, error) {
 	return w.Buf, w.Err
 }
 
-// knownWords are texts that most specifications have. Decoding them allocates nothing.
+// knownWords are texts of most specifications; decoding them allocates nothing.
 var knownWords = func() plainjson.Words {
 	words := plainjson.Words{}
 	plainjson.Learn(words, Interactive, Auto)
@@ -397,8 +386,8 @@ func decodeSpec(id string, body []byte) (Spec, error) {
 	return s, nil
 }
 
-// scanSpec reads what appendSpec writes, as encoding/json would read it. It returns false, and a
-// useless spec, for JSON in any other form.
+// scanSpec reads what appendSpec writes, as encoding/json would. It returns false, and a useless
+// spec, for JSON in any other form.
 func scanSpec(body []byte) (Spec, bool) {
 	var v Spec
 	s := plainjson.Scanner{Body: body, Words: knownWords}

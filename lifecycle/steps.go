@@ -10,12 +10,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// MaxExtension is how far from now Extend may move the end of a question.
+// MaxExtension is how far from now Extend may move a question's end.
 const MaxExtension = 366 * 24 * time.Hour
 
-// Extend moves the end of an open question's wait to a later time. Its steps do not change. If the
-// question is answered, its end acts, or another caller moves it at the same time, one of them
-// wins.
+// Extend moves the end of an open question's wait to a later time; its steps stay. If it competes
+// with an answer, the question's end or another caller, one of them wins.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotWaiting (a *WaitError: no such
 // question), ErrSettled (a *SettledError: it was answered, or its end has acted), ErrRunChanged
@@ -33,7 +32,7 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 		return err
 	}
 	until = until.UTC().Truncate(time.Microsecond)
-	var end time.Time // as it was read first
+	var end time.Time // as first read
 	return c.changeOpenQuestion(ctx, ActionExtend, id, question, func(*Question, time.Time) (Action, error) {
 		return ActionExtend, nil
 	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
@@ -52,9 +51,9 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	})
 }
 
-// openQuestion reads the run and its open question with that number. If the question is not open,
-// the first error is the same refusal as Reply's, based on a durable read. The second error reports
-// that the store could not be read.
+// openQuestion reads the run and its open question with that number. If it is not open, the first
+// error is Reply's refusal, based on a durable read. The second error reports that the store could
+// not be read.
 func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Run, *Question, error, error) {
 	run, err := c.proc.Store.Run(ctx, id)
 	if err != nil {

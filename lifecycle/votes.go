@@ -9,9 +9,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// readVote returns the status of a reply that an earlier vote answers or refuses. If the reply has
-// the key of a vote, it gets the receipt of that vote. If its author has voted on the open
-// question, it is refused. The bool is false if there is no such vote.
+// readVote returns the status of a reply that an earlier vote answers or refuses: a repeated key
+// gets that vote's receipt; an author who has voted on the open question is refused. The bool is
+// false if there is no such vote.
 func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (replyStatus, bool, error) {
 	if run.Votes == 0 {
 		return replyStatus{}, false, nil
@@ -40,7 +40,7 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 			&interaction.VotedError{ID: question.ID, Vote: *vote})}, true, nil
 }
 
-// votedRecord is the record of a reply that was a vote, as far as its receipt needs it.
+// votedRecord is the record of a vote's reply, as far as its receipt needs it.
 func votedRecord(q *Question, v *interaction.Vote) Record {
 	return Record{Question: *q, Actor: v.Actor, Key: v.Key, Digest: v.Digest, ResolvedAt: v.VotedAt}
 }

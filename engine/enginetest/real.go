@@ -70,7 +70,7 @@ func parent(pid int) int {
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')'):]), " ") // the name may contain spaces and parentheses
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')'):]), " ") // the name may contain ")"
 	fields := strings.Fields(rest)
 	if len(fields) < 2 {
 		return 0
