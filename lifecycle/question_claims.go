@@ -137,7 +137,7 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 			return nil, cmd.Failed(denied)
 		}
 		cm, err := change(run, q, now)
-		if err == nil && cm != nil && action != ActionRelease { // a person who could claim the question can also release it
+		if err == nil && cm != nil && action != ActionRelease { // who could claim may release
 			err = c.checkChanges(ctx, run)
 		}
 		if bad := (*decide.BadArgument)(nil); errors.As(err, &bad) {

@@ -12,12 +12,12 @@ import (
 // MaxBatch is the largest limit of a listing and of a claim.
 const MaxBatch = 1000
 
-// MinPage is the size in bytes from which on a store may end a page of events although more would
-// follow within the limit, so that a reader of large events needs little memory.
+// MinPage is the size in bytes from which a store may end a page of events before its limit, so
+// that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
-// MaxPage is the size in bytes from which on a store ends a page of runs although more would follow
-// within the limit. A page exceeds it by less than one record.
+// MaxPage is the size in bytes at which a store ends a page of runs before its limit. A page
+// exceeds it by less than one record.
 const MaxPage = 4 << 20
 
 // Validate returns an error that matches ErrInvalid if no store may keep the commit, whatever the
@@ -54,8 +54,7 @@ func (c *Commit) Validate() error {
 }
 
 // ValidateNext returns an error that matches ErrInvalid if a valid commit does not follow from
-// prev, the stored record. The claim flag is set for commits of a claim: only a claim may give a
-// run a slot and an epoch.
+// prev, the stored record. claim is set for claims: only they may give a run a slot and an epoch.
 func (c *Commit) ValidateNext(prev *Run, claim bool) error {
 	if prev.State.Terminal() && c.changesDueAlone(prev) {
 		return nil
@@ -76,7 +75,7 @@ func (c *Commit) ValidateNext(prev *Run, claim bool) error {
 	return c.validateQuestions(prev)
 }
 
-// stateChanges are the pairs of states, from and to, for which the contract has a transition.
+// stateChanges are the pairs of states, from and to, with a transition in the contract.
 var stateChanges = func() map[[2]fsm.State]bool {
 	pairs := make(map[[2]fsm.State]bool)
 	for _, t := range fsm.Transitions() {
@@ -114,10 +113,8 @@ func (r *Run) Validate() error {
 	return r.validateOpen()
 }
 
-// maxChoices bounds the choices of a held run.
 const maxChoices = 8
 
-// fits reports whether the run may have the block.
 func (b *Block) fits(r *Run) bool {
 	queued := r.State == fsm.StateQueued
 	switch {
@@ -137,7 +134,7 @@ func (b *Block) fits(r *Run) bool {
 	return false
 }
 
-// Validate returns an error that matches ErrInvalid if the request cannot be served.
+// Validate returns an error that matches ErrInvalid if the request is invalid.
 func (q ClaimRequest) Validate() error {
 	if q.Node == "" || q.Max < 1 || q.Max > MaxBatch || q.Start == nil {
 		return fmt.Errorf("%w: a claim needs a node, Max from 1 to %d (is %d) and Start", ErrInvalid, MaxBatch, q.Max)
@@ -148,7 +145,7 @@ func (q ClaimRequest) Validate() error {
 	return validateEngines(q.Engines)
 }
 
-// ValidateLimit returns an error that matches ErrInvalid unless a call may have this limit.
+// ValidateLimit returns an error that matches ErrInvalid for an invalid limit.
 func ValidateLimit(limit int) error {
 	if limit < 1 {
 		return fmt.Errorf("%w: limit is %d, want at least 1", ErrInvalid, limit)
@@ -156,8 +153,7 @@ func ValidateLimit(limit int) error {
 	return nil
 }
 
-// ValidateSkip returns an error that matches ErrInvalid unless a call may have this skip and this
-// limit.
+// ValidateSkip returns an error that matches ErrInvalid for an invalid skip or limit.
 func ValidateSkip(skip, limit int) error {
 	if skip < 0 {
 		return fmt.Errorf("%w: skip is %d, want at least 0", ErrInvalid, skip)
@@ -165,16 +161,16 @@ func ValidateSkip(skip, limit int) error {
 	return ValidateLimit(limit)
 }
 
-// Claim returns the record to pass to Start: with slot, owner and the next epoch. It does not claim
-// the run itself.
+// Claim returns the record for Start: with slot, owner and the next epoch. It does not claim the
+// run.
 func (r Run) Claim(node string) Run {
 	r.Slot, r.Owner = true, node
 	r.Epoch++
 	return r
 }
 
-// ValidateClaim returns an error that matches ErrInvalid if the commit that Start made of the given
-// record may not be stored. Prev is the stored record.
+// ValidateClaim returns an error that matches ErrInvalid if Start's commit for the given record may
+// not be stored. prev is the stored record.
 func (c *Commit) ValidateClaim(given, prev *Run) error {
 	if c.Run.Owner != given.Owner && !c.Run.State.Terminal() || c.Run.Epoch != given.Epoch || c.Expect != prev.Version {
 		return invalid(prev, "Start changed owner, epoch or version")
@@ -185,7 +181,7 @@ func (c *Commit) ValidateClaim(given, prev *Run) error {
 	return c.ValidateNext(prev, true)
 }
 
-// The years that RFC 3339 has, in Unix time.
+// The range of RFC 3339's years, in Unix time.
 var (
 	firstYear     = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	afterLastYear = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()

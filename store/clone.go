@@ -79,7 +79,7 @@ func CloneRecord(r interaction.Record) interaction.Record {
 	return r
 }
 
-// CloneJournal returns a copy of the entries that shares nothing with them.
+// CloneJournal returns a copy that shares nothing with the entries.
 func CloneJournal(entries []interaction.JournalEntry) []interaction.JournalEntry {
 	entries = slices.Clone(entries)
 	for i := range entries {
@@ -110,7 +110,6 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 	return q
 }
 
-// cloneValue copies a decoded JSON value.
 func cloneValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

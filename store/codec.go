@@ -9,14 +9,13 @@ import (
 	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
-// Records are written and read several times per turn, so their code is generated from the structs
-// (codec.gen.go): package plainjson writes them byte for byte as encoding/json would, and reads
-// exactly that form; other forms go through encoding/json. JSON from others (an output, a schema,
+// Records are encoded and decoded several times per turn, so their code is generated from the
+// structs (codec.gen.go): package plainjson writes them byte for byte as encoding/json would, and
+// reads exactly that form; other forms go through encoding/json. Foreign JSON (an output, a schema,
 // arguments, a value) is written unchanged.
 
 //go:generate go run ../internal/plainjson/gen -write interaction.Record -read Run
 
-// knownWords are the words that records repeat.
 var knownWords = func() plainjson.Words {
 	words := plainjson.Words{}
 	plainjson.Learn(words, fsm.ContractVersion, interaction.SourceAutoDecide, interaction.ReasonUserNoReply)
@@ -42,14 +41,13 @@ var knownWords = func() plainjson.Words {
 }()
 
 // Encode returns the record's stored form, in a slice of exactly its size. It equals json.Marshal,
-// except that JSON from others is kept byte for byte, including white space.
+// except that foreign JSON is kept byte for byte, including white space.
 func Encode(r Run) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return AppendRun(dst, &r) })
 }
 
-// AppendRun appends the record's stored form, as Encode gives it, to dst and returns the longer
-// buffer. A record that cannot be encoded is ErrInvalid, and dst is returned as it was. The result
-// shares nothing with the record.
+// AppendRun appends the record's stored form (see Encode) to dst. A record that cannot be encoded
+// is ErrInvalid, and dst is returned unchanged. The result shares no memory with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
 	wrapped := r.beginForm(&w)
@@ -63,9 +61,7 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// AppendRecord appends the stored form of a history entry to dst and returns the longer buffer. It
-// equals json.Marshal except for JSON from others (see Encode). An entry that cannot be encoded is
-// ErrInvalid, and dst is returned unchanged. The result shares no memory with the entry.
+// AppendRecord appends a history entry's stored form to dst, like AppendRun.
 func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
 	writeRecord(&w, r)
@@ -75,16 +71,16 @@ func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt; a
-// record that needs a feature which this release does not know (see Needs) is ErrNewer. Unknown
-// fields are passed over: a newer version may have written them that an older one may drop.
+// Decode decodes a stored record. ErrCorrupt: it is invalid or contradicts itself; ErrNewer: it
+// needs a feature that this release does not know (see Needs). Unknown fields are ignored: a newer
+// release wrote them for its own use.
 func Decode(body []byte) (r Run, _ error) {
 	err := DecodeInto(body, &r)
 	return r, err
 }
 
-// DecodeInto is Decode into a zero Run, for callers that cannot afford to copy it: runs are large,
-// and each copy makes the stack of a fresh goroutine grow. After an error the run is zero.
+// DecodeInto is Decode into a zero Run, for callers that cannot afford a copy: runs are large, and
+// each copy makes the stack of a fresh goroutine grow. After an error the run is zero.
 func DecodeInto(body []byte, into *Run) (err error) {
 	if body, err = firstForm(body); err != nil {
 		return err
@@ -102,15 +98,15 @@ func DecodeInto(body []byte, into *Run) (err error) {
 	return nil
 }
 
-// scanRun reads what AppendRun writes, as encoding/json would read it. It returns false, and leaves
-// into half filled, for JSON in any other form.
+// scanRun reads what AppendRun writes, as encoding/json would. For JSON in any other form it
+// returns false, and leaves into half filled.
 func scanRun(body []byte, into *Run) bool {
 	s := plainjson.Scanner{Body: body, Words: knownWords}
 	readRun(&s, into)
 	return s.Done()
 }
 
-// unmarshalRun decodes into its own record because that escapes to the heap; the caller's does not.
+// unmarshalRun has its own record because that escapes to the heap; the caller's does not.
 func unmarshalRun(body []byte, into *Run) error {
 	var r Run
 	err := json.Unmarshal(body, &r)

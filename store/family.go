@@ -8,31 +8,30 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Family relates a run to its ancestors and children. A run without any of them has none.
+// Family relates a run to its ancestors and children; nil without any.
 type Family struct {
-	// Children is the number of started children. A child whose start was interrupted by a crash may
-	// count twice.
+	// Children is the number of started children. A child whose start was interrupted by a crash
+	// may count twice.
 	Children int `json:"children"`
-	// Ancestors are the ids of the runs above this one, from the root of the tree down to the run's
-	// parent, which has started it; empty in a root. They never change.
+	// Ancestors are the ids of the runs above this one, from the tree's root to the parent that
+	// started it; empty in a root. They never change.
 	Ancestors []string `json:"ancestors,omitempty"`
-	// Due is the time from which a node must process the run's relatives. If the run waits for
-	// children, the node checks whether they have ended. If the run has ended, the node continues a
-	// waiting parent and cancels the run's children. Zero: nothing is due. See EndedChild.
+	// Due is the time from which a node must process the run's relatives: check whether awaited
+	// children have ended or, for an ended run, continue a waiting parent and cancel the children.
+	// Zero: nothing is due. See EndedChild.
 	Due time.Time `json:"due,omitzero"`
 }
 
-// Limits of families.
 const (
 	MaxDepth    = 8    // ancestors of a run
-	MaxChildren = 1000 // that a run starts
+	MaxChildren = 1000 // started by a run
 )
 
-// EndedChild is Family.Due of a child that has ended, once its parent has been informed. The child
-// keeps this value, and is not pruned, until its parent has ended too.
+// EndedChild is Family.Due of an ended child whose parent has been informed. The child is not
+// pruned until its parent has ended, too.
 var EndedChild = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Parent is the id of the run that has started this one; empty if none has.
+// Parent is the id of the run that has started this one; empty if none.
 func (r *Run) Parent() string {
 	if r.Family == nil || len(r.Family.Ancestors) == 0 {
 		return ""
@@ -40,11 +39,11 @@ func (r *Run) Parent() string {
 	return r.Family.Ancestors[len(r.Family.Ancestors)-1]
 }
 
-// AwaitsChildren reports whether the run waits for children of it to end. It is not claimed before
-// a commit has ended the block.
+// AwaitsChildren reports whether the run waits for its children. It is not claimed before a commit
+// has ended the block.
 func (r *Run) AwaitsChildren() bool { return r.Block != nil && r.Block.Kind == BlockChildren }
 
-// DueAt returns the run's next due time: the deadline of its questions, or Family.Due.
+// DueAt returns the run's next due time: its questions' deadline, or Family.Due.
 func (r *Run) DueAt() time.Time {
 	if r.Family != nil && r.Deadline.IsZero() {
 		return r.Family.Due
@@ -52,7 +51,6 @@ func (r *Run) DueAt() time.Time {
 	return r.Deadline
 }
 
-// fits reports whether the run may have the family.
 func (f *Family) fits(r *Run) bool {
 	switch {
 	case len(f.Ancestors) > MaxDepth || f.Children < 0 || f.Children > MaxChildren || !storable(f.Due):
@@ -65,7 +63,7 @@ func (f *Family) fits(r *Run) bool {
 	return f.Due.IsZero() || r.State == fsm.StateQueued || r.State.Terminal()
 }
 
-// sameAncestors reports whether the runs are of the same tree, at the same place.
+// sameAncestors reports whether the runs have the same place in a tree.
 func sameAncestors(a, b *Run) bool {
 	var of [2][]string
 	for i, f := range []*Family{a.Family, b.Family} {
@@ -76,8 +74,7 @@ func sameAncestors(a, b *Run) bool {
 	return slices.Equal(of[0], of[1])
 }
 
-// changesDueAlone reports whether the commit of a run that has ended changes nothing but
-// Family.Due.
+// changesDueAlone reports whether the commit of an ended run changes only Family.Due.
 func (c *Commit) changesDueAlone(prev *Run) bool {
 	if prev.Family == nil || c.Run.Family == nil || prev.Family.Due.IsZero() || len(c.Events) > 0 ||
 		len(c.Settled) > 0 || c.Usage != nil || len(c.Journal) > 0 {

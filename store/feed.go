@@ -9,77 +9,75 @@ import (
 	"time"
 )
 
-// FeedStore keeps feeds. A feed is the events of all runs in one order, with a cursor stored under
-// the feed's name.
+// FeedStore keeps feeds. A feed has the events of all runs in one order, and a cursor under its
+// name.
 //
-// A store records each commit with events, in the commit's transaction, while a feed exists that is
-// not lost; it checks that within the transaction. Otherwise it records nothing. A position is a
-// commit's place in the order. The order has two guarantees:
+// While a feed exists that is not lost, a store records each commit with events, and checks for
+// such feeds, in the commit's transaction. A position is a commit's place in the order, with two
+// guarantees:
 //
 //  1. No commit is skipped: once ReadFeed has returned a position, no commit is stored before it.
 //  2. The events of one run come in the order of their numbers.
 //
-// A feed starts when it is created. It has all commits that are not yet visible when CreateFeed
-// returns, and possibly a few stored shortly before.
+// A feed has all commits not yet visible when CreateFeed returns, and possibly a few stored shortly
+// before.
 //
-// Its cursor is the position up to which everything is acknowledged. Commits before all cursors are
-// deleted.
+// Everything up to its cursor is acknowledged. Commits before all cursors are deleted.
 type FeedStore interface {
 	// CreateFeed creates a feed. ErrExists if the name is taken, ErrTooMany if there are Feed.Most
 	// others.
 	CreateFeed(ctx context.Context, f Feed) error
-	// DeleteFeed deletes the feed with its cursor. ErrNotFound for an unknown name.
+	// DeleteFeed deletes the feed and its cursor. ErrNotFound for an unknown name.
 	DeleteFeed(ctx context.Context, name string) error
 	// Feeds lists the feeds by name, in one consistent snapshot.
 	Feeds(ctx context.Context) ([]FeedStatus, error)
 
-	// LeaseFeed makes the caller the only reader of the feed until now + length. While another
-	// reader's lease lasts, Free is false and nothing changes. ErrNotFound, ErrFeedLost.
+	// LeaseFeed makes the caller the feed's only reader until now + length. While another reader's
+	// lease lasts, Free is false and nothing changes. ErrNotFound, ErrFeedLost.
 	//
 	// A store with its own clock judges leases by that clock.
 	LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (l FeedLease, free bool, _ error)
-	// ReadFeed returns up to limit commits after the position, in order. It returns fewer than
-	// available only if their events exceed MinPage bytes together, or if others may still be stored
-	// between them. ErrStaleEpoch if the lease is not the feed's latest, ErrFeedLost.
+	// ReadFeed returns up to limit commits after the position, in order; fewer only if their events
+	// exceed MinPage bytes, or if others may still be stored between them. ErrStaleEpoch if the
+	// lease is not the feed's latest, ErrFeedLost.
 	ReadFeed(ctx context.Context, l FeedLease, after FeedPosition, limit int) (FeedPage, error)
-	// AckFeed moves the cursor to the position, and extends the lease from now. The cursor never moves
-	// back: an empty position, or one at or before the cursor, only extends the lease. ErrStaleEpoch
-	// and ErrFeedLost as in ReadFeed; ErrInvalid for a text that is not a position of this feed.
+	// AckFeed moves the cursor to the position, and extends the lease from now. The cursor never
+	// moves back: an empty position, or one at or before it, only extends the lease. ErrStaleEpoch
+	// and ErrFeedLost as in ReadFeed; ErrInvalid for a text that is no position of this feed.
 	AckFeed(ctx context.Context, l FeedLease, to FeedPosition, now time.Time) error
-	// ReleaseFeed ends the lease, so that another reader need not wait for its expiry. It does nothing
-	// if the lease is not the feed's latest.
+	// ReleaseFeed ends the lease, so that another reader need not wait for its expiry. It does
+	// nothing if the lease is not the feed's latest.
 	ReleaseFeed(ctx context.Context, l FeedLease) error
 }
 
-// ErrFeedLost: events that the feed had not acknowledged are gone, because their runs were pruned
-// (see Feed.MaxLag) or because the feed's cursor comes from another server. The feed stays lost
-// until it is deleted and created again.
+// ErrFeedLost: unacknowledged events are gone, because their runs were pruned (see Feed.MaxLag) or
+// the feed's cursor comes from another server. The feed stays lost until it is deleted and created
+// again.
 var ErrFeedLost = errors.New("store: feed is lost: events that it had not acknowledged are gone")
 
-// ErrTooMany: the caller has used up a bound, which the text names. Nothing was stored.
+// ErrTooMany: the caller has reached a limit, which the text names. Nothing was stored.
 var ErrTooMany = errors.New("store: too many")
 
 // Feed describes a new feed.
 type Feed struct {
 	// Name is 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit.
 	Name string
-	// MaxLag is the longest time for which the feed protects a run with unacknowledged events from
-	// Prune, in whole microseconds above zero: Prune deletes runs that finished more than MaxLag
-	// before its given time in any case. A feed with unacknowledged events among them is then lost.
+	// MaxLag is how long, in whole microseconds above zero, the feed protects runs with
+	// unacknowledged events from Prune. Prune always deletes runs that finished more than MaxLag
+	// before its given time; a feed with unacknowledged events of theirs is then lost.
 	MaxLag time.Duration
-	// Most limits the number of feeds in the store, including this one; 0: unlimited. It is not
-	// stored.
+	// Most limits the feeds in the store, including this one; 0: unlimited. It is not stored.
 	Most int
 }
 
-// FeedPosition is a place in the order of a feed, in a form that only its store understands. The
-// empty one is before everything.
+// FeedPosition is a place in a feed's order, understood only by its store. The empty one is before
+// everything.
 type FeedPosition string
 
-// FeedLease is the right of one reader to read and acknowledge.
+// FeedLease is one reader's right to read and acknowledge.
 type FeedLease struct {
 	Feed string
-	// Epoch is the number of the feed's leases so far; a reader with an earlier one is refused.
+	// Epoch counts the feed's leases; a reader with an earlier one is refused.
 	Epoch  uint64
 	Length time.Duration
 	// Cursor is the reader's start position.
@@ -91,8 +89,8 @@ type FeedPage struct {
 	Commits []FeedCommit
 	// More reports that other commits can be read now.
 	More bool
-	// Held reports stored commits that cannot be read yet, because open transactions may commit before
-	// them. The end of these sends no hint.
+	// Held reports stored commits that cannot be read yet, because open transactions may commit
+	// before them. Their end sends no hint.
 	Held bool
 }
 
@@ -103,13 +101,11 @@ type FeedCommit struct {
 	Events   []Event
 }
 
-// FeedStatus is the current state of a feed.
 type FeedStatus struct {
 	Feed
-	// Unacked is the number of stored commits that the feed has not acknowledged, independent of the
-	// readers' filters.
+	// Unacked is the number of unacknowledged commits, regardless of the readers' filters.
 	Unacked int
-	// Next is the first unacknowledged event; it has no body if Unacked is 0.
+	// Next is the first unacknowledged event; without a body if Unacked is 0.
 	Next Event
 	// Leased is the end of the lease, by the store's clock; zero without a reader. A crashed reader
 	// keeps its lease until then.
@@ -134,13 +130,12 @@ func (f Feed) Validate() error {
 	return nil
 }
 
-// InvalidPosition is the error for a text that is not a position of the feed.
 func InvalidPosition(feed string, p FeedPosition) error {
 	return fmt.Errorf("%w: %.80q is no position of feed %.80s", ErrInvalid, string(p), feed)
 }
 
-// EventsIn returns the events from first to last out of lines with an event each, as JoinEvents
-// writes them. From is the number of the first line's event. The bodies stay parts of lines.
+// EventsIn returns the events from first to last from lines as JoinEvents writes them; from is the
+// first line's event. The bodies are parts of lines.
 func EventsIn(lines []byte, from, first, last uint64) []Event {
 	if last < first {
 		return nil

@@ -11,19 +11,18 @@ import (
 	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
-// A record without features that came later has the first form: an object. Every release reads it.
+// A record without later features has the first form, an object, which every release reads.
 //
-// A record that uses a feature of the second development version is the second element of a list,
-// after the number of its form. The first version takes the list for a corrupt record. So it refuses
-// the run, and never stores it without the fields that it does not know. These numbers are complete:
-// a later feature has a name instead, see needs.
+// A record with a feature of the second development version is the second element of a list, after
+// the number of its form. The first version refuses the list as corrupt, so it never drops fields
+// that it does not know. These numbers are complete: a later feature has a name, see needs.
 const (
-	heldForm    = "[2," // turns that were put off, and holds
+	heldForm    = "[2," // postponed turns, and holds
 	forkForm    = "[3," // a fork
-	typedForm   = "[4," // a form or an approval, and the answer to one; questions for certain people
-	severalForm = "[5," // several questions that were asked together
-	waitForm    = "[6," // a question with a wait of its own, and its default answer
-	peopleForm  = "[7," // an approval that several people decide, and their votes; a question that is claimed
+	typedForm   = "[4," // a form or an approval, and its answer; questions for certain people
+	severalForm = "[5," // several questions asked together
+	waitForm    = "[6," // a question with its own wait, and its default answer
+	peopleForm  = "[7," // an approval by several people, and their votes; a claimed question
 	journalForm = "[8," // a run that has a journal, or sleeps
 	familyForm  = "[9," // a run that is a child, or has children
 	formSuffix  = "]"
@@ -31,35 +30,33 @@ const (
 
 // need is a feature that a reader of a record must know.
 type need struct {
-	name string // in lower case letters, the same in all releases
+	name string // lower case letters, the same in all releases
 	of   func(r *Run) bool
 }
 
-// needs has the features that came after the numbered forms, in the order of their names. A record
-// that uses some of them is the second element of a list, after their names, whichever numbered form
-// it would have otherwise:
+// needs has the features after the numbered forms, sorted by name. A record that uses some is the
+// second element of a list, after their names, whatever its numbered form:
 //
 //	[{"needs":["withheld"]},{…}]
 //
-// A release that does not know one of the names refuses the record with ErrNewer, and a release
-// before these names with ErrCorrupt. Neither changes it. The names also stand for what is stored
-// with the record: specification, history, journal.
+// A release that does not know a name refuses the record with ErrNewer, an earlier one with
+// ErrCorrupt; neither changes it. The names also cover specification, history and journal.
 //
-// A later feature adds a name here, if a release that does not know the feature would treat the run
-// wrongly. A field without effect on the run needs no name, and earlier releases drop it. A name
-// needs a run in proof/releases and a line in docs/upgrade.md.
+// Add a name for a feature without which a release would treat the run wrongly. Other fields need
+// none; earlier releases drop them. A name needs a run in proof/releases and a line in
+// docs/upgrade.md.
 var needs = []need{
 	// A run whose turns take their nodes down. An earlier release would execute it next to other
-	// turns again and forget its losses. The name disappears when a turn has ended.
+	// turns and forget its losses. The name disappears when a turn has ended.
 	{"losses", (*Run).losesNodes},
-	// A question that accepts only its options, or marks the option that means yes. An earlier release
-	// would accept any text, and give the engine an answer without its Selection.
+	// A question that accepts only its options, or marks the option that means yes. An earlier
+	// release would accept any text, and give the engine an answer without its Selection.
 	{"only", func(r *Run) bool {
 		return r.Answer != nil && r.Answer.Selection != nil || r.Pending != nil && r.Pending.HasSelection() ||
 			slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return q.HasSelection() })
 	}},
-	// A fork that does not inherit all answers of its source. An earlier release would have its
-	// engine continue without the answer, or with the answer of another person.
+	// A fork that does not inherit all answers of its source. An earlier release would continue
+	// without the answer, or with another person's.
 	{"withheld", func(r *Run) bool {
 		return r.ForkedFrom != nil && (r.ForkedFrom.AsksAgain > 0 || r.ForkedFrom.Withholds)
 	}},
@@ -70,8 +67,8 @@ const (
 	needsSuffix = "},"
 )
 
-// Needs returns the names of the features that a stored record may need, in their order. Releases
-// that do not know one of the names in a record refuse it with ErrNewer.
+// Needs returns the sorted names of features that a stored record may need. A release without one
+// of a record's features refuses it with ErrNewer.
 func Needs() []string {
 	names := make([]string, len(needs))
 	for i := range needs {
@@ -80,7 +77,7 @@ func Needs() []string {
 	return names
 }
 
-// beginForm writes the beginning of the list that has the record. It reports whether there is one.
+// beginForm writes the beginning of the record's list, if any.
 func (r *Run) beginForm(w *plainjson.Writer) bool {
 	before := needsPrefix + "["
 	for i := range needs {
@@ -101,8 +98,8 @@ func (r *Run) beginForm(w *plainjson.Writer) bool {
 	return form != ""
 }
 
-// form returns the beginning of the list that has a record without named features; empty for the
-// first form.
+// form returns the beginning of the list of a record without named features; empty for the first
+// form.
 func (r *Run) form() string {
 	switch {
 	case r.Family != nil:
@@ -126,8 +123,8 @@ func (r *Run) form() string {
 }
 
 // hasVotesOrClaims reports whether an open question needs several people, or has votes or a claim.
-// The first version would accept one person's decision, treat a vote's key as unused, or accept a
-// reply despite a claim.
+// The first version would accept one person's decision, treat a vote's key as unused, or ignore a
+// claim.
 func (r *Run) hasVotesOrClaims() bool {
 	own := func(q *interaction.Question) bool { return q.DecidedBySeveral() || q.Claim != nil }
 	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
@@ -136,8 +133,8 @@ func (r *Run) hasVotesOrClaims() bool {
 }
 
 // typed reports whether the run's question is a form, an approval or not for everybody, or its
-// answer belongs to one. The first version would accept any text from anybody as the reply, ask
-// without the policy, or execute a turn without the decision and its tool call.
+// answer belongs to one. The first version would accept any text from anyone, ask without the
+// policy, or execute a turn without the decision and its tool call.
 func (r *Run) typed() bool {
 	q, a := r.Pending, r.Answer
 	return r.Restricted ||
@@ -146,9 +143,8 @@ func (r *Run) typed() bool {
 			len(a.Arguments) > 0)
 }
 
-// firstForm returns a record without the list that may have it. The error is ErrNewer if the record
-// needs a feature that this release does not know. What has no form of a record is returned as it
-// is, and does not decode.
+// firstForm returns a record without its list, or ErrNewer if it needs an unknown feature. A body
+// without the form of a record is returned unchanged, and does not decode.
 func firstForm(body []byte) ([]byte, error) {
 	list, ok := bytes.CutSuffix(body, []byte(formSuffix))
 	if !ok {
@@ -171,7 +167,7 @@ func firstForm(body []byte) ([]byte, error) {
 	return body, nil
 }
 
-// checkNeeds returns ErrNewer, with the names, unless this release knows all of these features.
+// checkNeeds returns ErrNewer with the unknown names, if any.
 func checkNeeds(names []string) error {
 	unknown := slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(needs, func(n need) bool { return n.name == name })
@@ -179,7 +175,7 @@ func checkNeeds(names []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	const most = 200 // bytes of the text, as anything may be stored
+	const most = 200 // bytes of the text: the names are untrusted
 	return fmt.Errorf("%w: it needs %.*s, which this release does not know: upgrade", ErrNewer, most,
 		strings.Join(unknown, ", "))
 }

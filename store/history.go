@@ -9,18 +9,17 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// HistoryQuery selects a page of the settled interactions of a run.
+// HistoryQuery selects a page of a run's settled interactions.
 type HistoryQuery struct {
-	// After is the number of the interaction after which the page begins; 0 begins with the first,
-	// or with the newest.
+	// After is the interaction before the page; 0 begins with the first, or the newest.
 	After int
 	// Newest reverses the order.
 	Newest bool
-	// Limit is the most interactions to return, from 1 to MaxBatch.
+	// Limit is the maximum number of interactions, from 1 to MaxBatch.
 	Limit int
 }
 
-// Validate returns an error that matches ErrInvalid if no page is possible.
+// Validate returns an error that matches ErrInvalid for an invalid query.
 func (q HistoryQuery) Validate() error {
 	if q.After < 0 {
 		return fmt.Errorf("%w: a page after interaction %d", ErrInvalid, q.After)
@@ -28,7 +27,7 @@ func (q HistoryQuery) Validate() error {
 	return ValidateLimit(q.Limit)
 }
 
-// Has reports whether the page may have the interaction with this number.
+// Has reports whether the page may have this interaction.
 func (q HistoryQuery) Has(number int) bool {
 	if q.Newest {
 		return q.After == 0 || number < q.After
@@ -36,10 +35,9 @@ func (q HistoryQuery) Has(number int) bool {
 	return number > q.After
 }
 
-// EachSettled calls visit with the run's settled interactions, page by page in the order of their
-// numbers, and with the run as read with the first page. It omits interactions settled later, so
-// that visit sees a consistent snapshot. The error is ErrCorrupt if settled interactions are
-// missing.
+// EachSettled calls visit with the run's settled interactions, page by page in order of their
+// numbers, and with the run as read with the first page. It omits interactions settled later: visit
+// sees a consistent snapshot. ErrCorrupt if settled interactions are missing.
 func EachSettled(ctx context.Context, r RunReader, id string, visit func(*Run, []interaction.Record) error) error {
 	var run Run
 	q := HistoryQuery{Limit: MaxBatch}
@@ -71,8 +69,8 @@ func EachSettled(ctx context.Context, r RunReader, id string, visit func(*Run, [
 	return nil
 }
 
-// ReadHistory returns all settled interactions of a run at once, and the run, as EachSettled visits
-// them. A run may have many, and each may be large: prefer EachSettled, or a page of History.
+// ReadHistory returns the run and all its settled interactions, as EachSettled visits them. They
+// may be many and large: prefer EachSettled or History.
 func ReadHistory(ctx context.Context, r RunReader, id string) (run Run, all []interaction.Record, _ error) {
 	err := EachSettled(ctx, r, id, func(of *Run, page []interaction.Record) error {
 		run, all = *of, append(all, page...)
@@ -81,12 +79,12 @@ func ReadHistory(ctx context.Context, r RunReader, id string) (run Run, all []in
 	return run, all, err
 }
 
-// A run's record counts the rows that other tables have of the run. Every reader compares, so that
-// rows which were deleted or lost are noticed before a step is executed again, a question asked
-// again, or a gap taken for the whole. The errors are ErrCorrupt, and name both numbers.
+// A run's record counts its rows in other tables. Every reader compares, so that deleted or lost
+// rows are noticed before a step or a question is repeated, or a gap goes unnoticed. The errors are
+// ErrCorrupt, and name both numbers.
 
-// CheckHistory returns an error if the page lacks interactions that the run has settled: a gap, or
-// everything after q.After. Page is what History has returned for q, together with the run.
+// CheckHistory returns an error if the page lacks settled interactions: a gap, or everything after
+// q.After. page is History's result for q, with the run.
 func CheckHistory(ctx context.Context, r RunReader, run *Run, q HistoryQuery, page []interaction.Record) error {
 	number, step, i := q.After+1, 1, 0
 	if q.Newest {
@@ -105,8 +103,8 @@ func CheckHistory(ctx context.Context, r RunReader, run *Run, q HistoryQuery, pa
 	return nil
 }
 
-// lostHistory is the error of a history that lacks interactions. The run may have been pruned, or
-// its id used again, since it was read: then nothing is lost.
+// lostHistory is the error of an incomplete history, unless the run was pruned, or its id reused,
+// since it was read.
 func lostHistory(ctx context.Context, r RunReader, run *Run) error {
 	count, q := 0, HistoryQuery{Limit: MaxBatch}
 	for {
@@ -122,8 +120,8 @@ func lostHistory(ctx context.Context, r RunReader, run *Run) error {
 	}
 }
 
-// CheckJournal returns an error if the run's journal lacks entries that its record counts.
-// Additional entries are allowed: they belong to a commit whose acknowledgement was lost.
+// CheckJournal returns an error if the journal lacks entries that the record counts. Additional
+// entries are allowed: the acknowledgement of their commit was lost.
 func CheckJournal(id string, entries []interaction.JournalEntry, counted *interaction.JournalSize) error {
 	var size int64
 	for i := range entries {
@@ -136,9 +134,8 @@ func CheckJournal(id string, entries []interaction.JournalEntry, counted *intera
 		ErrCorrupt, id, len(entries), size, counted.Entries, counted.Bytes)
 }
 
-// CheckEvents returns an error if the page of events does not continue without a gap from the
-// cursor, or if it is empty and the run's record counted events after the cursor before the page was
-// read: counted is its Seq, or 0 if that is not known.
+// CheckEvents returns an error if the page does not continue from the cursor without a gap, or if
+// it is empty although counted, the run's Seq before the read or 0 if unknown, is after the cursor.
 func CheckEvents(id string, after uint64, page []Event, counted uint64) error {
 	if len(page) == 0 && after < counted {
 		return fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", ErrCorrupt, id, after, counted)

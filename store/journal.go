@@ -7,8 +7,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// TransactionView is a store inside a transaction of the host. A store in the host's database
-// returns it from its method In. Its commits are stored if and when the host commits.
+// TransactionView is a store inside a transaction of the host, from a store's method In. Its
+// commits are stored if and when the host commits.
 type TransactionView interface {
 	// Commit is Writer.Commit.
 	Commit(ctx context.Context, batch []Commit) []error

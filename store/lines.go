@@ -6,8 +6,8 @@ import (
 )
 
 // JoinEvents joins the events' bodies to one text, a line each: SQL stores keep the events of one
-// commit in one row. It also returns the events with bodies that are parts of this text, and share
-// nothing with the caller's.
+// commit in one row. It also returns the events with bodies in this text, which share nothing with
+// the caller's.
 func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	size := 0
 	for _, e := range events {
@@ -25,8 +25,8 @@ func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	return lines, parts
 }
 
-// EventPage collects the events that a call of Reader.Events returns, from lines that are added in
-// order: those after After, at most Limit, and no more once they are larger than MinPage together.
+// EventPage collects the result of Reader.Events from lines added in order: events after After, at
+// most Limit, and no more once they exceed MinPage bytes.
 type EventPage struct {
 	After  uint64
 	Limit  int
@@ -35,11 +35,10 @@ type EventPage struct {
 	size int
 }
 
-// Full reports whether the page takes no more.
 func (p *EventPage) Full() bool { return len(p.Events) == p.Limit || p.size > MinPage }
 
-// Add adds those events that belong to the page, of the given lines with an event each. First is
-// the number of the first line's event. The bodies stay parts of lines.
+// Add adds the page's events among the given lines; first is the first line's event. The bodies are
+// parts of lines.
 func (p *EventPage) Add(first uint64, lines []byte) {
 	for len(lines) > 0 && !p.Full() {
 		body, rest, _ := bytes.Cut(lines, []byte{'\n'})

@@ -8,15 +8,14 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// Local is implemented by a store whose nodes all run on one machine, for instance because it is a
-// file. The nodes share the machine's adjustable clock and its disk: when the disk is full, no node
-// can renew its lease, and none can take over the runs of another. An expired lease therefore
-// proves nothing. The nodes judge each other by observation, and call ExpireSilent instead of
-// Registry.Expire.
+// Local is a store whose nodes all run on one machine, for instance because it is a file. They
+// share the machine's adjustable clock and its disk: when the disk is full, no node can renew its
+// lease or take over runs. So an expired lease proves nothing: nodes judge each other by
+// observation, and call ExpireSilent instead of Registry.Expire.
 type Local interface {
 	// ExpireSilent removes the given nodes that have not renewed their lease since they were read:
-	// Node.Until still equals the stored value. A node whose Until is zero is always removed.
-	// Otherwise it works like Registry.Expire, without comparing leases with now.
+	// Node.Until equals the stored value. A node whose Until is zero is always removed. Otherwise
+	// it works like Registry.Expire, without comparing leases with now.
 	ExpireSilent(ctx context.Context, now time.Time, nodes []Node) ([]Node, error)
 }
 
@@ -28,8 +27,8 @@ func IsSilent(registered Node, given []Node) bool {
 	})
 }
 
-// MayLive reports whether the node's process may be alive: it lives on this machine; or nothing is
-// known of it, since it is on another machine or this system cannot identify processes, and its
+// MayLive reports whether the node's process may be alive: it lives on this machine; or it cannot
+// be checked, because it is on another machine or this system cannot identify processes, and its
 // lease has not ended.
 func (n *Node) MayLive(now time.Time) bool {
 	alive := procid.Alive(n.Identity)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Normal checks a query, fills in its defaults and leaves each state once, so that its size is
-// bounded; the error matches ErrInvalid.
+// Normal checks a query, applies defaults and removes duplicate states, which bounds its size; the
+// error matches ErrInvalid.
 func (q Query) Normal() (Query, error) {
 	if q.Limit == 0 {
 		q.Limit = 100
@@ -63,7 +63,7 @@ func (q WaitingQuery) Normal() (WaitingQuery, error) {
 	return q, err
 }
 
-// Matches reports whether the run waits and passes the query's filters.
+// Matches reports whether the run waits and passes the filters.
 func (q WaitingQuery) Matches(r *Run) bool {
 	if r.Pending == nil || !q.Query.Matches(r) {
 		return false
@@ -78,8 +78,7 @@ func (q WaitingQuery) Matches(r *Run) bool {
 	return admits
 }
 
-// NewPage makes a page of the runs that a store found for the query. It leaves out the runs that do
-// not match the query, since an index may find more than these.
+// NewPage makes a page of the runs found, without those that do not match: an index may find more.
 func (q WaitingQuery) NewPage(found *Found) Page {
 	page := found.page(func(r *Run) time.Time { return r.Pending.AskedAt })
 	matching := page.Runs[:0]
@@ -93,8 +92,8 @@ func (q WaitingQuery) NewPage(found *Found) Page {
 	return page
 }
 
-// Found collects the runs that a store finds for a page, in their order: at most Limit, and no more
-// once their records are larger than MaxPage together. Stores look for one run more than the limit.
+// Found collects a page's runs in order: at most Limit, and no more once their records exceed
+// MaxPage bytes. Stores look for one run more than the limit.
 type Found struct {
 	Limit int
 	runs  []Run
@@ -105,8 +104,8 @@ type Found struct {
 // Full reports whether there is no room for another run.
 func (f *Found) Full() bool { return len(f.runs) == f.Limit || f.size > MaxPage }
 
-// Add adds the next run, whose record has this size. It returns false if there is no room for it:
-// the store need not look for others.
+// Add adds the next run, whose record has this size. It returns false without room: the store can
+// stop.
 func (f *Found) Add(r Run, size int) bool {
 	if f.more = f.more || f.Full(); f.more {
 		return false
@@ -115,25 +114,24 @@ func (f *Found) Add(r Run, size int) bool {
 	return true
 }
 
-// Runs returns the runs.
 func (f *Found) Runs() []Run { return f.runs }
 
-// Fills reports whether others may follow the runs that a store returned for this limit: there are
-// as many, or their records may fill a page.
+// Fills reports whether others may follow the runs returned for this limit: there are as many, or
+// their records may fill a page.
 func Fills(runs []Run, limit int) bool {
 	var record []byte
 	size := 0
 	for i := range runs {
-		record, _ = AppendRun(record[:0], &runs[i]) // what a store returned can be encoded
+		record, _ = AppendRun(record[:0], &runs[i]) // stored runs can be encoded
 		size += len(record)
 	}
 	return len(runs) == limit || size > MaxPage/2 // an earlier release may have written longer ones
 }
 
-// NewPage makes a page of the runs, which are listed in the order of their creation.
+// NewPage makes a page of the runs, listed in order of creation.
 func (f *Found) NewPage() Page { return f.page(func(r *Run) time.Time { return r.CreatedAt }) }
 
-// page makes a page of the runs. Key is the time that the listing is ordered by.
+// page makes a page. key is the time that orders the listing.
 func (f *Found) page(key func(*Run) time.Time) Page {
 	page := Page{Runs: f.runs}
 	if f.more {
@@ -143,18 +141,17 @@ func (f *Found) page(key func(*Run) time.Time) Page {
 	return page
 }
 
-// Cursor is a place in a listing that is ordered by a time and the run's id.
+// Cursor is a place in a listing ordered by a time and the run's id.
 type Cursor struct {
 	At time.Time
 	ID string
 }
 
-// String is the cursor's opaque form, for Page.Next.
 func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.At.UnixMicro(), 10) + " " + c.ID))
 }
 
-// ReadCursor reads the opaque form; the error matches ErrInvalid.
+// ReadCursor parses the opaque form; the error matches ErrInvalid.
 func ReadCursor(s string) (Cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err == nil {

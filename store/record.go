@@ -15,7 +15,7 @@ type Run struct {
 	ID string `json:"id" plain:"own"`
 	// Version counts the commits of the run, from 1.
 	Version uint64 `json:"version"`
-	// Contract is the version of the contract that the run was made under.
+	// Contract is the version of the contract under which the run was made.
 	Contract string `json:"contract" plain:"word"`
 
 	// Fixed at submission.
@@ -40,53 +40,51 @@ type Run struct {
 	Title     string            `json:"title,omitempty"` // for people; an earlier release drops it
 	Labels    map[string]string `json:"labels,omitempty"`
 	CreatedAt time.Time         `json:"created_at"`
-	// ForkedFrom is the source of a fork; nil in every other run.
+	// ForkedFrom is the source of a fork, or nil.
 	ForkedFrom *ForkPoint `json:"forked_from,omitempty"`
-	// Family relates the run to its ancestors and children; nil without any.
+	// Family relates the run to its ancestors and children, or is nil.
 	Family *Family `json:"family,omitempty"`
 
 	// The state.
 	State     fsm.State `json:"state"`
 	UpdatedAt time.Time `json:"updated_at"`
-	// QueuedAt is the time at which the run last entered the queue.
+	// QueuedAt is when the run last entered the queue.
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
-	// Repeats counts consecutive repeats and retries after a lost worker or a transient failure, since
-	// a turn last ended without a failure or added to the journal.
+	// Repeats counts consecutive repeats and retries after a lost worker or a transient failure,
+	// since a turn last ended without a failure or added to the journal.
 	Repeats int `json:"repeats,omitempty"`
-	// Losses counts the Repeats after turns whose node died. See Suspect. An earlier release drops it,
-	// unless the record needs it (Needs).
+	// Losses counts the Repeats after turns whose node died; see Suspect. An earlier release drops
+	// it, unless the record needs it (Needs).
 	Losses int `json:"losses,omitempty"`
-	// Yielded counts the attempts that MaxAttempts ignores: turns that were retried later, held or
-	// returned unexecuted, or in which a fork repeated its source's questions.
+	// Yielded counts attempts that MaxAttempts ignores: turns retried later, held or returned
+	// unexecuted, or in which a fork repeated its source's questions.
 	Yielded int `json:"yielded,omitempty"`
-	// Holds counts consecutive holds, since a turn last ended without a failure or an operator resumed
-	// the run.
+	// Holds counts consecutive holds, since a turn last ended without a failure or an operator
+	// resumed the run.
 	Holds int `json:"holds,omitempty"`
-	// Budget is the run's limits and usage; nil without a budget.
+	// Budget has the run's limits and usage, or is nil.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Restricted reports that the run's specification restricts who may answer, or sets the wait of
-	// its questions. An earlier release, which would ignore that, refuses the record.
+	// Restricted reports that the specification restricts who may answer, or sets the questions'
+	// wait. An earlier release, which would ignore that, refuses the record.
 	Restricted bool `json:"restricted,omitempty"`
 	// Votes counts the votes on the run's approvals by several people. Their idempotency keys share
 	// the replies' key space, and are stored with the questions.
 	Votes int `json:"votes,omitempty"`
-	// Reported is the size in bytes of the events that its turns have reported. Earlier
-	// releases did not count it.
+	// Reported is the size in bytes of the events that its turns have reported. Earlier releases
+	// did not count it.
 	Reported int `json:"reported,omitempty"`
-	// Trace identifies the trace of the last turn whose end was stored, for example by the
-	// traceparent of its span; empty without telemetry. Nothing is decided by it, and an
-	// earlier release drops it.
+	// Trace identifies the trace of the last turn whose end was stored, for example by its span's
+	// traceparent; empty without telemetry. It decides nothing, and an earlier release drops it.
 	Trace string `json:"trace,omitempty"`
-	// Journal is the size of the run's journal; nil while it is empty.
+	// Journal is the size of the run's journal; nil while empty.
 	Journal *interaction.JournalSize `json:"journal,omitempty"`
 	// Block says why the run cannot continue now; nil if it can.
 	Block *Block `json:"block,omitempty"`
 	// Slot reports that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
-	// Owner is the node that executes the run, holds its process, or parked it; empty if there is no
-	// such node. For a parked run without a slot, it only identifies the node that parked it.
+	// Owner is the node that executes the run, holds its process, or parked it; empty if none.
 	Owner string `json:"owner,omitempty"`
 	// Epoch is the fencing epoch of the last claim.
 	Epoch uint64 `json:"epoch,omitempty"`
@@ -103,14 +101,13 @@ type Run struct {
 	// Pending is the open question, or the first of several by number. It is set exactly in
 	// waiting_user.
 	Pending *interaction.Question `json:"pending,omitempty"`
-	// Siblings are the other open questions that were asked together with Pending, in the
-	// order of their numbers. See OpenQuestions.
+	// Siblings are the other open questions asked with Pending, by number. See OpenQuestions.
 	Siblings []interaction.Question `json:"siblings,omitempty"`
-	// Together describes the questions of the last turn, if it asked several: while the run waits for
-	// answers, and until a turn with the answers has ended. Nil for a single question.
+	// Together describes the last turn's questions, if several, until a turn with their answers has
+	// ended.
 	Together *Together `json:"together,omitempty"`
 	Deadline time.Time `json:"wait_deadline_at,omitzero"`
-	// Answer is the accepted answer to a single question, until a turn with it has ended. The answers
+	// Answer is the accepted answer to a single question, until a turn with it has ended. Answers
 	// to several questions are in the history.
 	Answer             *interaction.Answer `json:"answer,omitempty"`
 	AutoDecisions      int                 `json:"auto_decision_count,omitempty"`
@@ -136,39 +133,38 @@ type ForkPoint struct {
 	// Question is the number of the settled question; 0 for the end of the run.
 	Question int `json:"question,omitempty"`
 	// AsksAgain is the number of the source's questions that the fork repeats in its first turn,
-	// because it does not inherit their answers; 0 if it starts with inherited answers. Until the fork
-	// has a session, it uses the inherited one.
+	// because it does not inherit their answers; 0 if it starts with inherited answers. Until the
+	// fork has a session, it uses the inherited one.
 	AsksAgain int `json:"asks_again,omitempty"`
 	// Withholds reports that the fork does not inherit all answers of the inherited history.
 	Withholds bool `json:"withholds,omitempty"`
 }
 
-// AsksAgain reports whether the run is a fork whose next turn asks questions of its source again.
-// The engine is not called in that turn.
+// AsksAgain reports whether the next turn of this fork repeats its source's questions, without a
+// call of the engine.
 func (r *Run) AsksAgain() bool {
 	return r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0 && r.Interactions == 0
 }
 
 // HasSession reports whether the run has a session, possibly the inherited one that a fork uses
-// until its first turn with an engine branches it.
+// until it is branched.
 func (r *Run) HasSession() bool {
 	return r.Session != nil || r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0
 }
 
-// Block says why a run cannot continue for now. A blocked run holds no slot. It is queued, or it is
-// parked and its block has the kind BlockHeld: then it stays waiting, and remains blocked after its
-// question is answered.
+// Block says why a run cannot continue for now. A blocked run holds no slot. It is queued, or
+// parked with a block of the kind BlockHeld: then it stays waiting, and blocked after its question
+// is answered.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// Until is the time of the next automatic attempt. If zero, the run continues only when an
-	// operator resumes it or the cause has gone.
-	Until time.Time `json:"until,omitzero"`
-	// Code and Reason explain the block.
-	Code   fsm.Code `json:"code,omitempty"`
-	Reason string   `json:"reason,omitempty"`
-	// Choices are the decisions that a person can make about a held run.
+	// Until is the next automatic attempt. Zero: the run continues only when an operator resumes it
+	// or the cause has gone.
+	Until  time.Time `json:"until,omitzero"`
+	Code   fsm.Code  `json:"code,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	// Choices are a person's possible decisions about a held run.
 	Choices []Choice `json:"choices,omitempty"`
-	// Children are the runs that the run waits for, until each has ended, or any with Any.
+	// Children are the awaited runs: all must end, or one with Any.
 	Children []string `json:"children,omitempty"`
 	Any      bool     `json:"any,omitempty"`
 }
@@ -178,15 +174,15 @@ type BlockKind string
 
 // The kinds of blocks.
 const (
-	// BlockRetry: the last turn failed for a passing reason, and is retried at Until.
+	// BlockRetry: the last turn failed transiently, and is retried at Until.
 	BlockRetry BlockKind = "retry"
 	// BlockSleep: the last turn ended well, and the next one starts at Until.
 	BlockSleep BlockKind = "sleep"
-	// BlockChildren: the last turn ended well, and the next one starts once Children have ended, or at
-	// Until if set.
+	// BlockChildren: the last turn ended well, and the next one starts once Children have ended, or
+	// at Until if set.
 	BlockChildren BlockKind = "children"
-	// BlockHeld: the run needs an operator to repair the cause, or has used up its budget. It is not
-	// claimed before a commit has ended the block.
+	// BlockHeld: the run needs an operator to repair the cause, or has used up its budget. It is
+	// not claimed before a commit has ended the block.
 	BlockHeld BlockKind = "held"
 )
 
@@ -200,10 +196,9 @@ const (
 	ChoiceEnd    Choice = "end"    // fail the run
 )
 
-// OnInterrupt is the policy for a turn that was interrupted by a shutdown or lost with its worker.
+// OnInterrupt is the policy for a turn interrupted by a shutdown or lost with its worker.
 type OnInterrupt string
 
-// The policies for interrupted turns.
 const (
 	InterruptFail   OnInterrupt = "fail"   // the run fails
 	InterruptRepeat OnInterrupt = "repeat" // the turn is executed again
@@ -213,7 +208,6 @@ const (
 // HoldPolicy decides whether a run is held instead of failed if an operator can repair the cause.
 type HoldPolicy string
 
-// The policies.
 const (
 	HoldOff HoldPolicy = "off"
 	HoldOn  HoldPolicy = "on"
@@ -231,54 +225,49 @@ const (
 
 // Retry is the policy for turns that failed for a transient reason: a rate limit, an overloaded
 // model, a broken connection, or any other failure that the engine declares transient
-// (engine.Failure.Transient, engine.Later). Until then the run is queued, with its answer and
+// (engine.Failure.Transient, engine.Later). The run is queued until then, with its answer and
 // session, and holds neither a slot nor a goroutine. Each retry is a new attempt, but does not
 // count towards MaxAttempts.
 //
-// A turn may have had effects before it failed, so set Retry only for runs whose turns may be
-// repeated. Runs of the profile sticky_process are not retried, because their resident process
-// cannot release its slot.
+// A turn may have had effects before it failed, so set Retry only for repeatable turns. Runs of the
+// profile sticky_process are not retried, because their resident process cannot release its slot.
 type Retry struct {
-	// Max limits consecutive retries. The next transient failure fails the run with its code. A turn
-	// that ends without a failure or adds to the run's journal (engine.Journal) resets the count.
-	// Repeats after lost workers count towards Max too, and retries count towards MaxRepeats. 0: no
-	// retries.
+	// Max limits consecutive retries; the next transient failure fails the run with its code. A
+	// turn that ends without a failure or adds to the run's journal (engine.Journal) resets the
+	// count. Repeats after lost workers count towards Max too, and retries towards MaxRepeats. 0:
+	// no retries.
 	Max int `json:"max"`
-	// Backoff is the pause before the first retry, and doubles with each retry up to MaxBackoff. 0
-	// means DefaultRetryBackoff and DefaultRetryMaxBackoff. The pause is longer if the engine asks for
-	// a longer one.
+	// Backoff is the pause before the first retry, and doubles up to MaxBackoff. 0 means
+	// DefaultRetryBackoff and DefaultRetryMaxBackoff. An engine may ask for a longer pause.
 	Backoff    time.Duration `json:"backoff,omitempty"`
 	MaxBackoff time.Duration `json:"max_backoff,omitempty"`
-	// Jitter is the largest pseudo-random time that is added to a pause, so that runs which failed
-	// at the same time are not all retried at the same time.
+	// Jitter is the largest pseudo-random addition to a pause, so that runs which failed together
+	// are not all retried together.
 	Jitter time.Duration `json:"jitter,omitempty"`
 }
 
-// Held reports whether the run is held.
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// suspectLosses is how many losses in a row make a run a suspect.
+// suspectLosses is how many consecutive losses make a run a suspect.
 const suspectLosses = 2
 
-// losesNodes reports whether the turn of the run must not be executed next to other turns: nodes
-// that executed it died twice in a row, or once and the next loss is the last.
+// losesNodes reports whether the run's turn must not be executed next to others: its nodes died
+// twice in a row, or once and the next loss is the last.
 func (r *Run) losesNodes() bool {
 	return r.Losses >= suspectLosses || r.Losses > 0 && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats)
 }
 
-// Suspect reports whether the queued run may take its node down: nodes died during its turns at
-// least twice in a row, or once and MaxRepeats allows no other repeat after the next. Other runs may
-// have been lost with it. Retries and lost agents do not make a suspect, because their nodes live.
-// A turn that was put off, or interrupted by a shutdown since, is no suspect. See
-// ClaimRequest.Suspects.
+// Suspect reports whether the queued run may take its node down, and other runs with it: its nodes
+// died twice in a row, or once and MaxRepeats allows no other repeat. Retries and lost agents do
+// not count, because their nodes live; nor does a turn that was postponed or interrupted by a
+// shutdown since. See ClaimRequest.Suspects.
 func (r *Run) Suspect() bool {
-	// After a loss, and only then, NotBefore is later than QueuedAt without a block.
+	// Only after a loss, NotBefore is later than QueuedAt without a block.
 	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.losesNodes() && r.NotBefore.After(r.QueuedAt)
 }
 
-// HeldSince returns the time from which the hold delays a held run: its QueuedAt. For a parked run,
-// which waits anyway, it is the time of the last commit: the hold began then, or a question was
-// answered.
+// HeldSince returns the time from which the hold delays a held run: its QueuedAt; for a parked run,
+// which waits anyway, the last commit: the hold's begin, or an answer.
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt
@@ -295,7 +284,6 @@ type Failure struct {
 // RecoveryState is the latest effect of recovery on the run.
 type RecoveryState string
 
-// The recovery states.
 const (
 	RecoveryNone     RecoveryState = "none"
 	RecoveredWaiting RecoveryState = "recovered_waiting"
@@ -305,14 +293,13 @@ const (
 // PreservedReason is the RecoveryReason of a wait that survived its node.
 const PreservedReason = "pending question and session are intact"
 
-// Parked reports whether the run waits for a reply without holding a slot. No node owns it; Owner
-// only identifies the node that parked it. Once that node has gone, readers see the run as
-// recovered (ShowDeparture).
+// Parked reports whether the run waits for a reply without a slot. No node owns it; Owner only
+// names the node that parked it. Once that node has gone, readers see the run as recovered
+// (ShowDeparture).
 func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
 
-// DepartureTime is the time of a departure as stores keep it. Stores use the zero time for a node
-// that has not gone. So if a caller of Expire passes the zero time, the departure gets the Unix
-// epoch, which is before the times of all runs.
+// DepartureTime is the time of a departure as stored. Zero means that a node has not gone, so a
+// caller's zero time becomes the Unix epoch, before the times of all runs.
 func DepartureTime(now time.Time) time.Time {
 	if now.IsZero() {
 		now = time.UnixMicro(0)
@@ -320,9 +307,9 @@ func DepartureTime(now time.Time) time.Time {
 	return now.UTC().Truncate(time.Microsecond)
 }
 
-// ShowDeparture adapts a stored record for readers: a parked run with a session appears recovered
-// once its owner has gone, at the given time (zero: it has not gone). The version does not change,
-// since nothing is written. A store calls ShowDeparture for every run that a Reader returns.
+// ShowDeparture adapts a record for readers: a parked run with a session appears recovered once its
+// owner has gone, at the given time (zero: not gone). The version stays, since nothing is written.
+// A store calls it for every run that a Reader returns.
 func (r *Run) ShowDeparture(at time.Time) {
 	if at.IsZero() || !r.Parked() || !r.HasSession() {
 		return
@@ -333,9 +320,9 @@ func (r *Run) ShowDeparture(at time.Time) {
 	r.Recovery, r.RecoveredAt, r.RecoveryReason = RecoveredWaiting, at, PreservedReason
 }
 
-// MissesDeparture reports whether a commit with this record is based on a view of the parked run
-// prev from before its owner's departure; at is the time of that. A store rejects such commits with
-// ErrConflict. Otherwise a run already shown as recovered would be stored as never recovered.
+// MissesDeparture reports whether a commit of this record is based on a view of the parked run prev
+// from before its owner's departure at that time. A store rejects it with ErrConflict, or a run
+// shown as recovered would be stored as never recovered.
 func (r *Run) MissesDeparture(prev *Run, at time.Time) bool {
 	return !at.IsZero() && prev.Parked() && r.HasSession() && r.RecoveredAt.Before(at)
 }

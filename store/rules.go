@@ -8,9 +8,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// rule is a condition on a record or a commit. Rules are values rather than functions, because
-// calling functions from a list makes their argument escape: each check of a run on the stack would
-// allocate a run.
+// rule is a condition on a record or a commit. Rules are values rather than functions: calling
+// functions from a list makes their argument escape, and each check would allocate a run.
 type rule struct {
 	name       string
 	broken     bool
@@ -18,8 +17,7 @@ type rule struct {
 	have, want uint64 // the wrong number and the right one; shown if they differ
 }
 
-// firstBroken returns an error that matches ErrInvalid, with the text of the first rule that is
-// broken.
+// firstBroken returns an error that matches ErrInvalid, with the text of the first broken rule.
 func firstBroken(r *Run, rules []rule) error {
 	for i := range rules {
 		if !rules[i].broken {
@@ -37,7 +35,6 @@ func invalid(r *Run, format string, args ...any) error {
 	return fmt.Errorf("%w: run %.128s in state %.16s: %s", ErrInvalid, r.ID, r.State, fmt.Sprintf(format, args...))
 }
 
-// Texts with the limits that they name.
 var (
 	textOfBlock = "a block is a retry or a sleep, of a queued run and until its not_before, or of a queued run that " +
 		"waits for 1 to " + strconv.Itoa(MaxChildren) + " children, or a hold with 1 to " + strconv.Itoa(maxChoices) +
@@ -48,8 +45,8 @@ var (
 		strconv.Itoa(interaction.MaxQuestions) + " questions again"
 )
 
-// rules are the consistency rules of a record. validateOpen checks its open questions, strangeTime
-// its times.
+// rules are a record's consistency rules. validateOpen checks its open questions, strangeTime its
+// times.
 func (r *Run) rules() [17]rule {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
 	ended := r.State.Terminal()
@@ -99,13 +96,12 @@ func (r *Run) storableTimes() bool {
 		storable(r.RecoveredAt) && storable(r.FinishedAt)
 }
 
-// fits reports whether the run may be forked there.
 func (f *ForkPoint) fits(r *Run) bool {
 	return f.RunID != "" && f.RunID != r.ID && f.Question >= 0 && f.AsksAgain >= 0 &&
 		f.AsksAgain <= interaction.MaxQuestions
 }
 
-// rules are the conditions on every commit, independent of the stored record.
+// rules are the conditions on every commit, whatever the stored record.
 func (c *Commit) rules() [3]rule {
 	return [...]rule{
 		{name: "version", text: "the version follows the expected one", have: c.Run.Version, want: c.Expect + 1,
@@ -117,7 +113,7 @@ func (c *Commit) rules() [3]rule {
 	}
 }
 
-// createRules say when the commit may not create a run.
+// createRules are the conditions on a commit that creates a run.
 func (c *Commit) createRules() [5]rule {
 	r, events := &c.Run, uint64(len(c.Events))
 	answered := r.Answer != nil || r.Together != nil
@@ -135,8 +131,8 @@ func (c *Commit) createRules() [5]rule {
 	}
 }
 
-// nextRules say when the commit does not follow from the record before it. A claim may do what no
-// other commit may. The rules of usage, budget, journal and questions are in methods of Commit.
+// nextRules say when the commit does not follow from the previous record. Some do not apply to a
+// claim. The rules of usage, budget, journal and questions are in methods of Commit.
 func (c *Commit) nextRules(prev *Run, claim bool) [13]rule {
 	r, events := &c.Run, uint64(len(c.Events))
 	moves, starts := r.State != prev.State, r.State != prev.State && r.State == fsm.StateRunning

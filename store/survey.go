@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Surveyor counts the store's runs for operators. (A Meter counts the writes of this process.)
+// Surveyor counts the store's runs for operators. (A Meter counts this process's writes.)
 type Surveyor interface {
-	// Survey counts the unfinished runs, in one consistent snapshot. Delayed and due counts depend on
-	// now.
+	// Survey counts the unfinished runs, in one consistent snapshot; delayed and due counts depend
+	// on now.
 	//
-	// Its cost grows at most with the number of those runs: it does not read finished runs, of which
-	// there may be millions. Call it every ten seconds or so, not for each request.
+	// Its cost grows at most with their number: finished runs, of which there may be millions, are
+	// not read. Call it every ten seconds or so, not for each request.
 	Survey(ctx context.Context, now time.Time) (Survey, error)
 }
 
@@ -22,42 +22,39 @@ type Survey struct {
 	// Queued, Running and Waiting count the unfinished runs by state. Waiting includes sticky runs,
 	// which keep their slot.
 	Queued, Running, Waiting int
-	// Delayed is the part of Queued with a not-before time after now. Runs that wait for their
-	// children are Queued, and neither delayed nor ready.
+	// Delayed is the part of Queued with a not-before time after now. Runs that wait for children
+	// are neither delayed nor ready.
 	Delayed int
-	// Ready is the part of Queued that only needs a slot: neither delayed nor held, nor the next turn
-	// of a sticky run, which has its slot already.
+	// Ready is the part of Queued that only needs a slot: neither delayed nor held, nor a sticky
+	// run, which has its slot.
 	Ready int
-	// OldestReady is the earliest QueuedAt of the ready runs; zero without any. A previously held run
-	// counts from its submission.
+	// OldestReady is the earliest QueuedAt of the ready runs; zero without any. A previously held
+	// run counts from its submission.
 	OldestReady time.Time
 	// OldestWaiting is the AskedAt of the oldest open question; zero without any.
 	OldestWaiting time.Time
-	// Held counts the held runs, queued or waiting, which need an operator. OldestHeld is the earliest
-	// Run.HeldSince, zero without any.
+	// Held counts the held runs, queued or waiting, which need an operator. OldestHeld is the
+	// earliest Run.HeldSince, zero without any.
 	Held       int
 	OldestHeld time.Time
-	// Due are the open questions whose deadline is at or before now, and the runs whose Family.Due
-	// is. A node that serves sees to them at once: when the number stays above zero, none does, or
-	// none keeps up.
+	// Due counts the open questions with a deadline at or before now, and the runs with a due
+	// Family.Due. Serving nodes process them at once: if it stays above zero, none serves, or none
+	// keeps up.
 	Due int
-	// Nodes counts the registered nodes, including nodes with an expired lease that were not removed
-	// yet.
+	// Nodes counts the registered nodes, including expired ones that were not removed yet.
 	Nodes int
-	// Usage is the total usage of the unfinished runs. If any usage is stored, it takes a look-up for
-	// each of these runs.
+	// Usage is the total usage of the unfinished runs. If any usage is stored, it takes a look-up
+	// per run.
 	Usage Usage
-	// Pools are the pools by name.
 	Pools []PoolSurvey
-	// Engines are the engines, by name, of which runs are ready or held back.
+	// Engines are the engines with ready or delayed runs, by name.
 	Engines []EngineSurvey
 }
 
-// EngineSurvey counts the runs that wait for an engine, and the nodes that could execute them.
 type EngineSurvey struct {
 	// Engine is the engine's name in the runs' records.
 	Engine string
-	// Queued are its runs that want a slot: ready, or held back by a not-before time.
+	// Queued are its runs that need a slot: ready, or delayed by a not-before time.
 	Queued int
 	// OldestReady is the earliest QueuedAt of the ready runs; zero without any.
 	OldestReady time.Time
@@ -65,23 +62,23 @@ type EngineSurvey struct {
 	Nodes int
 }
 
-// PoolSurvey is a pool, the slots that are held in it, and the runs that want one.
+// PoolSurvey is a pool with its used slots and ready runs.
 type PoolSurvey struct {
 	PoolUse
-	// Ready and OldestReady are the Survey's figures for this pool. If runs stay ready while slots are
-	// free, they wait for capacity of their key, or for a node. A low-priority run can starve, so
-	// OldestReady may grow without bound.
+	// Ready and OldestReady are the Survey's figures for this pool. If runs stay ready while slots
+	// are free, they wait for capacity of their key, or for a node. A low-priority run can starve,
+	// so OldestReady may grow without bound.
 	Ready       int
 	OldestReady time.Time
 }
 
-// AddReady counts ready runs, the oldest of which was queued at that time.
+// AddReady counts ready runs; oldest is their earliest QueuedAt.
 func (p *PoolSurvey) AddReady(runs int, oldest time.Time) {
 	p.Ready += runs
 	p.OldestReady = earlier(p.OldestReady, oldest)
 }
 
-// AddReady counts ready runs, the oldest of which was queued at that time.
+// AddReady counts ready runs; oldest is their earliest QueuedAt.
 func (e *EngineSurvey) AddReady(runs int, oldest time.Time) {
 	e.Queued += runs
 	e.OldestReady = earlier(e.OldestReady, oldest)
@@ -95,22 +92,20 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Add adds a pool with its figures, and adds its ready runs to the totals. Stores call it for each
-// pool, by name.
+// Add adds a pool, and its ready runs to the totals. Stores call it for each pool, by name.
 func (s *Survey) Add(p PoolSurvey) {
 	s.Pools = append(s.Pools, p)
 	s.Ready += p.Ready
 	s.OldestReady = earlier(s.OldestReady, p.OldestReady)
 }
 
-// AddHeld counts held runs, the oldest of which has been held since that time.
+// AddHeld counts held runs; oldest is the beginning of the longest hold.
 func (s *Survey) AddHeld(runs int, oldest time.Time) {
 	s.Held += runs
 	s.OldestHeld = earlier(s.OldestHeld, oldest)
 }
 
-// AddEngines adds the engines with their figures, by name, and counts for each the nodes that have
-// it.
+// AddEngines adds the engines by name, and counts each one's nodes.
 func (s *Survey) AddEngines(engines map[string]EngineSurvey, nodes []Node) {
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		e := engines[name]

@@ -10,17 +10,16 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Together describes questions that one turn has asked together. Their numbers follow each
-// other.
+// Together describes consecutively numbered questions that one turn has asked together.
 type Together struct {
-	First int `json:"first"` // the number of the first question
-	Asked int `json:"asked"` // how many were asked
+	First int `json:"first"` // the first question's number
+	Asked int `json:"asked"` // their number
 	// Rule decides when the run continues.
 	Rule interaction.Rule `json:"rule"`
 	// Replies counts the questions answered by people.
 	Replies int `json:"replies,omitempty"`
-	// Inherited reports that the questions belong to the fork's source. The fork's specification has
-	// the answers, and First and Asked are 0.
+	// Inherited reports that the questions belong to the fork's source. The fork's specification
+	// has the answers, and First and Asked are 0.
 	Inherited bool `json:"inherited,omitempty"`
 }
 
@@ -30,7 +29,7 @@ func (t *Together) Met(replies, open int, rejected bool) bool {
 	return open == 0 || replies >= t.Rule.Needs(t.Asked) || rejected && t.Rule.StopOnReject
 }
 
-// OpenQuestions returns the questions that the run waits with, in the order of their numbers.
+// OpenQuestions returns the run's open questions by number.
 func (r *Run) OpenQuestions() []interaction.Question {
 	if r.Pending == nil {
 		return nil
@@ -38,7 +37,7 @@ func (r *Run) OpenQuestions() []interaction.Question {
 	return append([]interaction.Question{*r.Pending}, r.Siblings...)
 }
 
-// OpenQuestion returns the open question of that number; nil if it is not open.
+// OpenQuestion returns the open question with that number, or nil.
 func (r *Run) OpenQuestion(number int) *interaction.Question {
 	if r.Pending != nil && r.Pending.ID == number {
 		return r.Pending
@@ -51,8 +50,8 @@ func (r *Run) OpenQuestion(number int) *interaction.Question {
 	return nil
 }
 
-// CloseQuestion removes an open question from the record of a run that waits with several. It does
-// not change the questions themselves, which other copies of the record may share.
+// CloseQuestion removes an open question from a run that waits with several. It does not change the
+// questions, which other copies of the record may share.
 func (r *Run) CloseQuestion(number int) {
 	open := slices.DeleteFunc(r.OpenQuestions(), func(q interaction.Question) bool { return q.ID == number })
 	r.Pending, r.Siblings = nil, nil
@@ -64,8 +63,8 @@ func (r *Run) CloseQuestion(number int) {
 	}
 }
 
-// validateOpen returns an error if the open questions do not fit the record: a single question must
-// have the last number, and several must belong to Together.
+// validateOpen checks the open questions against the record: a single question must have the last
+// number, and several must belong to Together.
 func (r *Run) validateOpen() error {
 	if err := r.validateWaits(); err != nil {
 		return err
@@ -129,7 +128,7 @@ func (t *Together) check(r *Run) error {
 }
 
 // NextDue returns the earliest step or end of the open questions' waits, and its question, on a tie
-// the one with the lowest number. The time is zero without any.
+// the lowest; zero without any.
 func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
 		q := r.Pending
@@ -143,9 +142,9 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	return at, question
 }
 
-// EndOf returns the effect on an open question without a reply, by its wait or by the run's policy,
-// and its time. The time is zero if it waits without limit. An automatic decision that the run may
-// no longer make fails it.
+// EndOf returns what happens to an open question without a reply, by its wait or the run's policy,
+// and when; zero: it waits without limit. An automatic decision that the run may no longer make
+// fails it.
 func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Time) {
 	if q.Wait != nil {
 		then, at = cmp.Or(q.Wait.Then, interaction.ThenWait), q.EndsAt
@@ -159,8 +158,8 @@ func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Tim
 	return then, at
 }
 
-// ReplaceQuestion replaces the open question with the same number. It does not change the questions
-// themselves, which other copies of the record may share.
+// ReplaceQuestion replaces the open question with the same number. It does not change the
+// questions, which other copies of the record may share.
 func (r *Run) ReplaceQuestion(q interaction.Question) {
 	if r.Pending.ID == q.ID {
 		r.Pending = &q
@@ -174,8 +173,8 @@ func (r *Run) ReplaceQuestion(q interaction.Question) {
 	}
 }
 
-// validateWaits returns an error unless all open questions have waits or none has. With waits, the
-// deadline must be the time of the next step or first end.
+// validateWaits checks that all open questions have waits or none has. With waits, the deadline
+// must be the next step or first end.
 func (r *Run) validateWaits() error {
 	if r.Pending == nil {
 		return nil
@@ -220,8 +219,7 @@ func (r *Run) validateAskedAt() error {
 }
 
 // validateQuestions compares the run's questions with the stored record prev: questions are
-// numbered without a gap, and each stays open until it is settled, once. An interaction is thus
-// never settled twice.
+// numbered without a gap, and each stays open until it is settled, once.
 func (c *Commit) validateQuestions(prev *Run) error {
 	r := &c.Run
 	for i := range c.Settled {
@@ -264,7 +262,6 @@ func (c *Commit) validateQuestions(prev *Run) error {
 	return nil
 }
 
-// settles reports whether the commit settles the question.
 func (c *Commit) settles(number int) bool {
 	for i := range c.Settled {
 		if c.Settled[i].Question.ID == number {
@@ -274,7 +271,7 @@ func (c *Commit) settles(number int) bool {
 	return false
 }
 
-// Keyed returns the settled interaction of the commit that has an idempotency key; nil if none has.
+// Keyed returns the commit's settled interaction with an idempotency key, or nil.
 func (c *Commit) Keyed() *interaction.Record {
 	for i := range c.Settled {
 		if c.Settled[i].Key != "" {

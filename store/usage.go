@@ -6,12 +6,11 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Usage is what turns have used: the numbers that engines report, and the time for which workers
-// executed the turns. It does not include a person's time. All are whole numbers, so that sums are
-// the same on every store.
+// Usage is what turns have used: reported numbers, and the workers' execution time, without
+// people's time. All are whole numbers, so that sums are the same on every store.
 type Usage struct {
 	InputTokens, OutputTokens int64
-	// CostMicroUSD is the cost in millionths of a US dollar; 0 if the engine does not know it.
+	// CostMicroUSD is the cost in millionths of a US dollar; 0 if unknown.
 	CostMicroUSD int64
 	// Worked is a whole number of microseconds, like all stored times.
 	Worked time.Duration
@@ -20,7 +19,6 @@ type Usage struct {
 // CostUSD is the cost in US dollars.
 func (u Usage) CostUSD() float64 { return float64(u.CostMicroUSD) / 1e6 }
 
-// Add adds the usage of other turns.
 func (u *Usage) Add(more Usage) {
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
@@ -28,7 +26,6 @@ func (u *Usage) Add(more Usage) {
 	u.Worked += more.Worked
 }
 
-// Subtract removes the usage of turns that were added before.
 func (u *Usage) Subtract(turns Usage) {
 	u.InputTokens -= turns.InputTokens
 	u.OutputTokens -= turns.OutputTokens
@@ -40,26 +37,25 @@ func (u *Usage) Subtract(turns Usage) {
 type Budget struct {
 	// Turns is the number of turns whose engine was called, including retries and repeats.
 	Turns int `json:"turns"`
-	// Tokens is the sum of the input and output tokens of all turns, as the engine reports them.
+	// Tokens is the sum of the turns' reported input and output tokens.
 	Tokens int64 `json:"tokens"`
 }
 
-// RunBudget is the budget of a run and its usage so far. Only runs with a budget store it, so that
-// a decision about the next turn needs only the record. A store checks that Used grows by
+// RunBudget is a run's budget and its usage so far. Only runs with a budget store it, so that a
+// decision about the next turn needs only the record. A store checks that Used grows by
 // Commit.Usage.
 type RunBudget struct {
 	Limit Budget `json:"limit"`
 	Used  Budget `json:"used"`
 }
 
-// Spent reports whether the run has used up its budget. It is false for a run without a budget.
+// Spent reports whether the run has used up its budget; false without a budget.
 func (b *RunBudget) Spent() bool {
 	return b != nil && (b.Limit.Turns > 0 && b.Used.Turns >= b.Limit.Turns ||
 		b.Limit.Tokens > 0 && b.Used.Tokens >= b.Limit.Tokens)
 }
 
-// After returns a copy of the budget after a turn with this usage, which may be nil. It returns nil
-// for a nil budget.
+// After returns a copy of the budget after a turn with this usage, or nil for a nil budget.
 func (b *RunBudget) After(turn *Usage) *RunBudget {
 	if b == nil || turn == nil {
 		return b
@@ -73,7 +69,6 @@ func (b *RunBudget) After(turn *Usage) *RunBudget {
 // maxUsedTokens bounds the sum of a run's tokens. It is above every limit.
 const maxUsedTokens = 1 << 61
 
-// fits reports whether the budget's numbers are possible for a run with this many attempts.
 func (b *RunBudget) fits(attempts int) bool {
 	return b.Limit != (Budget{}) && b.Limit.Turns >= 0 && 0 <= b.Limit.Tokens && b.Limit.Tokens <= MaxUsage &&
 		0 <= b.Used.Turns && b.Used.Turns <= attempts && 0 <= b.Used.Tokens && b.Used.Tokens <= maxUsedTokens
@@ -85,13 +80,13 @@ type TurnUsage struct {
 	Usage
 }
 
-// MaxUsage is the upper bound of each field of the usage of one turn (of Worked in microseconds).
-// It is so small that the sum over a million turns does not overflow an int64.
+// MaxUsage bounds each field of a turn's usage (Worked in microseconds), so that the sum over a
+// million turns does not overflow an int64.
 const MaxUsage = 1 << 43
 
-// validateBudget compares the run's budget with the stored record prev. The used tokens must grow
-// by exactly the usage in this commit, and the used turns by the turns that it starts. The limits
-// may change only if the stored run was held.
+// validateBudget compares the run's budget with the stored record prev. Used tokens must grow by
+// exactly this commit's usage, and used turns by the turns that it starts. The limits may change
+// only if the stored run was held.
 func (c *Commit) validateBudget(prev *Run) error {
 	was, is := prev.Budget, c.Run.Budget
 	switch {
@@ -115,7 +110,7 @@ func (c *Commit) validateBudget(prev *Run) error {
 	return nil
 }
 
-// validateUsage returns an error if the commit must not have its usage. prev is the stored record.
+// validateUsage checks the commit's usage against the stored record prev.
 func (c *Commit) validateUsage(prev *Run) error {
 	u := c.Usage
 	if u == nil {

@@ -19,11 +19,10 @@ const MaxSeq = 1<<28 - 1
 // A database's text holds no NUL and, like JSON, only UTF-8. Texts that a store cannot keep
 // unchanged are rejected here for all stores; otherwise each store would change them differently.
 
-// validName reports whether a text can be an id: UTF-8 without NUL. It may be empty.
+// validName reports whether a text can be an id: UTF-8 without NUL, possibly empty.
 func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// validateTexts returns an error if a store could not return every text and number of the commit
-// unchanged.
+// validateTexts checks that every store can return the commit's texts and numbers unchanged.
 func (c *Commit) validateTexts() error {
 	r := &c.Run
 	if !validName(r.ID) || !validName(r.Pool) || !validName(r.Owner) {
@@ -52,7 +51,7 @@ func (c *Commit) validateTexts() error {
 	return nil
 }
 
-// plainHints reports whether the hints of all questions are of the types that JSON is decoded to.
+// plainHints reports whether the questions' hints have types that JSON decodes to.
 func (c *Commit) plainHints() bool {
 	if q := c.Run.Pending; q != nil && !plainValues(q.UIHints, 0) {
 		return false
@@ -70,7 +69,7 @@ func (c *Commit) plainHints() bool {
 	return true
 }
 
-// texts remembers which text is wrong, and which JSON from others cannot be stored byte for byte.
+// texts records a wrong text, and foreign JSON that cannot be stored byte for byte.
 type texts struct{ wrong, notJSON string }
 
 func (t *texts) json(name string, raw json.RawMessage) {
@@ -223,7 +222,6 @@ func (t *texts) settled(r *interaction.Record) {
 	t.session(r.Session)
 }
 
-// maxHints bounds how deep the hints of a question nest.
 const maxHints = 100
 
 // plainValues reports whether encoding/json can decode JSON to the value.
@@ -266,13 +264,11 @@ func (n Node) Validate() error {
 	return validateEngines(n.Engines)
 }
 
-// MaxEngines is the most engines that a node names.
+// MaxEngines is the maximum number of engines of a node.
 const MaxEngines = 1000
 
-// maxEngineName is the longest engine name in bytes.
 const maxEngineName = slots.MaxName
 
-// validateEngines checks the engine names of a node, or of its claim.
 func validateEngines(names []string) error {
 	if names != nil && (len(names) == 0 || len(names) > MaxEngines) {
 		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil means any", ErrInvalid, MaxEngines,
@@ -303,7 +299,6 @@ func validEngine(name string) bool {
 	return name != "" && len(name) <= maxEngineName
 }
 
-// Has reports whether the node has the engine, according to its registration.
 func (n *Node) has(engine string) bool {
 	_, found := slices.BinarySearch(n.Engines, engine)
 	return found || n.Engines == nil

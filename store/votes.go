@@ -6,8 +6,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// validateVotes returns an error if the votes or claims on the open questions are impossible. Only
-// an approval that needs more votes can have some, each from another person.
+// validateVotes checks the votes and claims on the open questions. Only an approval that needs more
+// votes can have some, each from another person.
 func (r *Run) validateVotes() error {
 	given := 0
 	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
@@ -56,8 +56,7 @@ func (r *Run) validateVotesOn(q *interaction.Question) error {
 	return nil
 }
 
-// validateNewVotes returns an error unless a question that stays open has the votes that it had
-// before, and at most one more.
+// validateNewVotes checks that a question that stays open keeps its votes and gains at most one.
 func (c *Commit) validateNewVotes(prev *Run, number int) error {
 	before, after := prev.OpenQuestion(number).Votes, c.Run.OpenQuestion(number).Votes
 	if len(before) == 0 && len(after) == 0 {
@@ -69,8 +68,8 @@ func (c *Commit) validateNewVotes(prev *Run, number int) error {
 	return nil
 }
 
-// votesBefore reports whether the actor has a vote among these. It is independent of VoteOf, on
-// which the decision is based.
+// votesBefore reports whether the actor has voted. It is independent of VoteOf, on which the
+// decision is based.
 func votesBefore(votes []interaction.Vote, actor string) bool {
 	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == actor })
 }

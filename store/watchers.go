@@ -2,8 +2,7 @@ package store
 
 import "sync"
 
-// Watchers implement Watcher for a store: they keep the functions that want its hints. The zero
-// value is ready, and safe for concurrent use.
+// Watchers implements Watcher for a store. The zero value is ready, and safe for concurrent use.
 type Watchers struct {
 	mu  sync.RWMutex
 	fns map[*func(Hint)]struct{} // guarded by mu
@@ -17,7 +16,7 @@ func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 		w.fns = make(map[*func(Hint)]struct{})
 	}
 	w.fns[&fn] = struct{}{}
-	return func() { // Lock waits until a call of fn that is under way has returned
+	return func() { // Lock waits until a call of fn under way has returned
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.fns, &fn)
@@ -39,7 +38,6 @@ func (w *Watchers) Notify(hints []Hint) {
 	}
 }
 
-// Any reports whether there is a watcher.
 func (w *Watchers) Any() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -11,11 +11,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file finds the questions of an outcome, and applies the host's policy to them.
-
-// findQuestions finds the questions that the run waits with, if the gate decides that it waits:
-// those in Outcome.Questions, those in the text, or the baseline question. The first two set
-// reading.Question too, because the agent has asked them. The baseline question sets only question.
+// findQuestions finds the questions of a run that the gate lets wait: those in Outcome.Questions,
+// those in the text, or the baseline question. The agent has asked the first two, so they set
+// reading.Question too.
 func (ev *Evidence) findQuestions(o engine.Outcome) {
 	ev.questionWarnings = slices.Clip(ev.reading.Diagnostics)
 	if len(o.Questions) == 0 {
@@ -42,8 +40,8 @@ func (ev *Evidence) findQuestions(o engine.Outcome) {
 	}
 }
 
-// refuseUnusable fails a turn that asks with a schema that cannot be used: a person would answer a
-// text, which the code that asked cannot use.
+// refuseUnusable fails a turn that asks with an unusable schema: a person would answer a text,
+// which the asking code cannot use.
 func (ev *Evidence) refuseUnusable(o engine.Outcome) {
 	if ev.Process.Status != engine.OK || ev.reading.Done {
 		return
@@ -56,8 +54,8 @@ func (ev *Evidence) refuseUnusable(o engine.Outcome) {
 	}
 }
 
-// findSleep finds until when the run sleeps, or which children it waits for. A run that is done or
-// asks does neither.
+// findSleep finds the time until which the run sleeps, or its awaited children. A run that is done
+// or asks has neither.
 func (ev *Evidence) findSleep(o engine.Outcome) {
 	none := o.Sleep.IsZero() && len(o.Children) == 0
 	if none || ev.Process.Status != engine.OK || ev.reading.Done || len(o.Questions) > 0 {
@@ -71,8 +69,7 @@ func (ev *Evidence) findSleep(o engine.Outcome) {
 	ev.sleep, ev.children, ev.anyChild = o.Sleep, slices.Clone(o.Children), o.AnyChild
 }
 
-// limitQuestions leaves out the last of several questions that are too large together to be stored
-// in one record.
+// limitQuestions drops the last of several questions that are together too large for one record.
 func (ev *Evidence) limitQuestions() {
 	if len(ev.siblings) == 0 {
 		return
@@ -88,7 +85,7 @@ func (ev *Evidence) limitQuestions() {
 	}
 }
 
-// sizeOfQuestion is about how many bytes the question has in the run's record.
+// sizeOfQuestion estimates the question's bytes in the record.
 func sizeOfQuestion(q *interaction.Question) int {
 	body, err := json.Marshal(q)
 	if err != nil { // unreachable for stored texts; otherwise the store reports it
@@ -103,7 +100,6 @@ func (ev *Evidence) warnSurplusf(format string, args ...any) {
 	})
 }
 
-// applyPolicy applies the host's policy to a question.
 func (ev *Evidence) applyPolicy(terms *Terms, q *interaction.Question) {
 	if err := applyPolicy(terms.Ask, terms.Submitter, q); err != nil {
 		ev.questionWarnings = append(ev.questionWarnings, interaction.Diagnostic{
@@ -112,10 +108,10 @@ func (ev *Evidence) applyPolicy(terms *Terms, q *interaction.Question) {
 	}
 }
 
-// applyPolicy applies the host's policy to a question: the policy's numbers of people and wait,
-// unless the engine has set its own. The question is asked even with an error. The error says that
-// the wait is invalid, so that the question waits without limit, or that too few people may decide
-// the approval.
+// applyPolicy applies the host's policy to a question: the numbers of people and the wait, unless
+// the engine has set its own. The question is asked even with an error, which says that the wait is
+// invalid, so that the question waits without limit, or that too few people may decide the
+// approval.
 func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction.Question) error {
 	Address(policy, submitter, q)
 	needPeople(policy, q)
@@ -144,7 +140,7 @@ func needPeople(policy *interaction.AskPolicy, q *interaction.Question) {
 	}
 }
 
-// Address names who may answer a question of a run with this submitter. The engine's audience has
+// Address sets who may answer a question of a run with this submitter. The engine's audience has
 // precedence over the policy's, but the submitter stays excepted.
 func Address(policy *interaction.AskPolicy, submitter string, q *interaction.Question) {
 	if policy == nil || policy.To == nil && !policy.NotSubmitter {
@@ -163,7 +159,7 @@ func Address(policy *interaction.AskPolicy, submitter string, q *interaction.Que
 	q.To = to
 }
 
-// Restricts reports whether the policy affects the questions of a run.
+// Restricts reports whether the policy affects a run's questions.
 func Restricts(policy *interaction.AskPolicy) bool {
 	return policy != nil && (policy.To != nil || policy.NotSubmitter || policy.Wait != nil || policy.Need > 1 ||
 		policy.Rejects > 1)

@@ -8,10 +8,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The record of a run with a budget has its usage so far. The commits that start and end a turn
-// update it. A commit that would queue the run for its next turn (an accepted reply, an automatic
-// decision, a retry, a repeat, or the end of another hold or of a wait for children) holds the run
-// instead if the budget is used up. Claims therefore need not check budgets.
+// The record of a run with a budget has its usage so far, updated when a turn starts and ends. A
+// commit that would queue the run for its next turn holds it instead if the budget is used up, so
+// claims need not check budgets.
 
 // countTurn returns a copy of the budget with turns, which may be negative, added to the used
 // turns.
@@ -24,8 +23,8 @@ func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
 	return &next
 }
 
-// WithUsage returns the run with the usage of its ended turn counted towards the budget. If the
-// engine was not called (begun is false), the turn itself does not count either.
+// WithUsage returns the run with its ended turn's usage counted towards the budget. If the engine
+// was not called (begun is false), the turn itself is not counted.
 func WithUsage(run *store.Run, turn *store.Usage, begun bool) *store.Run {
 	if run.Budget == nil {
 		return run
@@ -38,7 +37,7 @@ func WithUsage(run *store.Run, turn *store.Usage, begun bool) *store.Run {
 	return &after
 }
 
-// Raise returns the budget with new limits. A new limit of 0 keeps the old one.
+// Raise returns the budget with new limits; 0 keeps a limit.
 func Raise(b *store.RunBudget, limit store.Budget) *store.RunBudget {
 	next := *b
 	next.Limit.Turns = cmp.Or(limit.Turns, b.Limit.Turns)
@@ -46,7 +45,6 @@ func Raise(b *store.RunBudget, limit store.Budget) *store.RunBudget {
 	return &next
 }
 
-// spentReason describes the used budget, as the reason that a person reads.
 func spentReason(b *store.RunBudget) string {
 	return fmt.Sprintf("the budget is used up: %s of %s", BudgetText(b.Used), BudgetText(b.Limit))
 }

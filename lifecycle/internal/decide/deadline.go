@@ -10,10 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Deadline fires the deadline of the open questions, if it has passed: the run continues with
-// automatic decisions, or fails. If the questions have waits, it executes one step or one end: each
-// has a separate commit, so that people see all in order, including those that fell due while no
-// process ran.
+// Deadline fires the open questions' deadline, if it has passed: the run continues with automatic
+// decisions, or fails. If the questions have waits, it executes one step or one end per commit, so
+// that people see all in order, including those due while no process ran.
 //
 // The end of a queued run's hold is also a deadline: the run is retried. The error may also report
 // an inconsistent record.
@@ -40,7 +39,6 @@ func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventInteractionWaitTimeout, &e)
 }
 
-// autoDecide settles all open questions by automatic decisions.
 func (s *settlement) autoDecide(run *store.Run, now time.Time) {
 	answer := interaction.NewAutoDecision(*run.Pending).Answer(now)
 	answer.Ref = run.Pending.Ref
@@ -54,7 +52,7 @@ func (s *settlement) autoDecide(run *store.Run, now time.Time) {
 	}
 }
 
-// ownWait executes the next step of the open questions' waits, or the end of one.
+// ownWait executes the next step or one end of the open questions' waits.
 func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	at, q := run.NextDue()
 	if q == nil {

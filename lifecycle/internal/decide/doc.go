@@ -1,7 +1,6 @@
 // Package decide has the decisions about runs. A decision is a pure function of the stored run, the
-// facts of the event, and the time, and returns the commit to store. It reads no clock, calls no
-// store and no engine, and does not change its arguments. It can therefore be repeated after a lost
-// compare-and-set, and tested without a process.
+// event's facts and the time, and returns the commit to store. It does not change its arguments. It
+// can be repeated after a lost compare-and-set, and tested without a process.
 //
 // A command of lifecycle loads the run, calls one of these functions, and stores the commit:
 //
@@ -29,11 +28,11 @@
 // Read converts the outcome of a turn to the Evidence for Turn, and Fork decides the inheritance of
 // a fork.
 //
-// Each decision chooses an event of the contract and describes its effects (effects.go). The
-// function transition (transition.go) looks up the contract's row, changes the record (record.go),
-// and adds the events that the row lists (events.go).
+// Each decision chooses an event of the contract and describes its effects (effects.go). transition
+// (transition.go) looks up the contract's row, changes the record (record.go), and adds the row's
+// events (events.go).
 //
-// Runs and effects are large, so they are passed by reference. After an error, no part of the
-// change may be stored. It is a *fsm.Refusal, a *fcmp.SchemaViolation, an error of package
-// interaction that describes the refusal to a person, or a *BadArgument.
+// Runs and effects are large, so they are passed by reference. After an error nothing may be
+// stored. It is a *fsm.Refusal, a *fcmp.SchemaViolation, an error of package interaction for a
+// person, or a *BadArgument.
 package decide

@@ -12,10 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file makes the events that publish a transition, from the record as the transition leaves it
-// and from its effects.
+// A transition's events are made from its effects and the record after it.
 
-// addTransitionEvents adds the events that the contract lists for a transition, in its order.
+// addTransitionEvents adds a transition's events in the contract's order.
 func addTransitionEvents(c *store.Commit, listed []fsm.Emission, e *effects) error {
 	c.Events = slices.Grow(c.Events, len(listed)+len(e.turn.warnings))
 	for _, emission := range listed {
@@ -26,7 +25,7 @@ func addTransitionEvents(c *store.Commit, listed []fsm.Emission, e *effects) err
 	return nil
 }
 
-// addEvents adds the events of one type, of which a transition may have none or several.
+// addEvents adds a transition's events of one type: none, one or several.
 func (e *effects) addEvents(c *store.Commit, kind string) error {
 	switch kind {
 	case fcmp.TypeStarted:
@@ -73,7 +72,7 @@ func (e *effects) addEvents(c *store.Commit, kind string) error {
 	panic("lifecycle: the contract lists an event of type " + kind + ", which is not known here")
 }
 
-// addEvent encodes one event, with the next sequence numbers of the run.
+// addEvent encodes one event, with the run's next sequence numbers.
 func addEvent(c *store.Commit, p fcmp.Payload) error {
 	c.Run.Seq++
 	c.Run.LocalSeq++
@@ -136,7 +135,6 @@ func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
 	}
 }
 
-// addAutoDecided adds an event for each question that the deadline has decided.
 func (e *effects) addAutoDecided(c *store.Commit) error {
 	first := autoDecided(e.settles.answer, &c.Run)
 	if q := &e.settles.records[0].Question; q.Wait != nil {
@@ -169,7 +167,6 @@ func addClosed(c *store.Commit) error {
 	return nil
 }
 
-// addInputRequired adds an event for each question that the run waits with.
 func addInputRequired(c *store.Commit) error {
 	if err := addEvent(c, inputRequired(&c.Run, c.Run.Pending)); err != nil {
 		return err
@@ -236,7 +233,7 @@ func seconds(d time.Duration) int { return int(d / time.Second) }
 // modeVote is the resolution_mode of a vote that does not settle its question.
 const modeVote = "vote"
 
-// recorded is the event of an answer after which the run continues to wait.
+// recorded is the event of an answer after which the run keeps waiting.
 func (e *effects) recorded() *fcmp.Recorded {
 	r := (*fcmp.Recorded)(replyAccepted(e.settles.answer))
 	if e.settles.vote && e.edits.question != nil {
@@ -245,7 +242,6 @@ func (e *effects) recorded() *fcmp.Recorded {
 	return r
 }
 
-// changedEvent returns the event about a changed question.
 func (e *effects) changedEvent() *fcmp.Changed {
 	q := e.edits.question
 	changed := &fcmp.Changed{InteractionID: q.ID, Change: e.edits.change, Actor: e.edits.by.ID, Via: e.edits.by.Via}
@@ -260,7 +256,7 @@ func (e *effects) changedEvent() *fcmp.Changed {
 	return changed
 }
 
-// addStep adds the event of the step that was carried out, if this was its action.
+// addStep adds the executed step's event, if it has this action.
 func (e *effects) addStep(c *store.Commit, action interaction.StepAction) error {
 	q := e.edits.question
 	s := &q.Wait.Steps[q.Fired-1]
@@ -274,7 +270,6 @@ func (e *effects) addStep(c *store.Commit, action interaction.StepAction) error 
 	return addEvent(c, &fcmp.Escalated{InteractionID: q.ID, Step: int(q.Fired), DueAt: due, To: audience(q.To)})
 }
 
-// addOwnWait adds the question's wait to its event.
 func addOwnWait(asked *fcmp.InputRequired, q *interaction.Question) {
 	asked.OnDeadline, asked.WaitDeadlineAt = string(cmp.Or(q.Wait.Then, interaction.ThenWait)), q.EndsAt
 	asked.Wait = &fcmp.OwnWait{Steps: make([]fcmp.OwnWaitStep, len(q.Wait.Steps))}
@@ -288,7 +283,7 @@ func defaultTaken(q *interaction.Question, a *interaction.Answer) *fcmp.DefaultT
 		TimeoutSec: secondsOpen(q), Decision: string(a.Decision)}
 }
 
-// secondsOpen is the number of seconds between the asking of a question and its end.
+// secondsOpen is the time from a question's asking to its end.
 func secondsOpen(q *interaction.Question) int { return seconds(q.EndsAt.Sub(q.AskedAt)) }
 
 func audience(to *interaction.Audience) *fcmp.Audience {

@@ -15,9 +15,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Evidence is the known facts of a finished turn, on which Turn decides.
+// Evidence is the known facts of a finished turn, for Turn.
 type Evidence struct {
-	// Interruption is why the library ended the turn; nil when it ended by itself.
+	// Interruption is why the library ended the turn, or nil.
 	Interruption error
 	Begun        bool // the engine was called to execute the turn
 	Usage        engine.Usage
@@ -25,13 +25,13 @@ type Evidence struct {
 	Process      engine.Process // how the turn ended; see SetProcess
 	OutputFault  error          // why the output fails the schema
 
-	facts    fsm.Facts // about the outcome; those about the run come from its record
+	facts    fsm.Facts // about the outcome; others come from the run's record
 	profile  fsm.Profile
-	sleep    time.Time             // until when the run sleeps; zero: it does not sleep
-	children []string              // the children that the run waits for, until sleep at the latest; nil: none
+	sleep    time.Time             // the end of the run's sleep; zero: none
+	children []string              // the awaited children, until sleep at the latest; nil: none
 	anyChild bool                  // the run continues once any child has ended
 	journal  []engine.JournalEntry // stored with the turn's end
-	retry    *store.Retry          // how the turn is retried after a passing failure; nil: it is not retried
+	retry    *store.Retry          // after a transient failure; nil: no retry
 	host     HostPolicy
 
 	reading          interaction.Reading
@@ -47,7 +47,7 @@ type Evidence struct {
 
 // Terms are the requirements of the engine, the specification and the host for a turn.
 type Terms struct {
-	Profile      fsm.Profile // empty: not known yet
+	Profile      fsm.Profile // empty: unknown
 	Dialect      Dialect
 	Begun        bool // the engine was called to execute the turn
 	Host         HostPolicy
@@ -57,16 +57,16 @@ type Terms struct {
 	Submitter    string
 }
 
-// Dialect is how an engine reports completion or asks: in the fields of its outcome, or with
-// signals in its text.
+// Dialect is how an engine reports completion or asks: in its outcome's fields, or with signals in
+// its text.
 type Dialect struct {
 	Plain bool   // the text has no signals (engine.Profile.Plain)
-	Nonce string // each signal in the text must carry it (engine.Profile.Signed); empty: signals need none
+	Nonce string // required in each signal (engine.Profile.Signed); empty: none
 	// Questions limits the questions in the text; 0 means 1.
 	Questions int
 }
 
-// Read reads the outcome of a turn, or of one round of it. It decides nothing.
+// Read reads the outcome of a turn or round. It decides nothing.
 func Read(o engine.Outcome, terms *Terms) *Evidence {
 	d := terms.Dialect
 	ev := &Evidence{profile: terms.Profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
@@ -79,7 +79,7 @@ func Read(o engine.Outcome, terms *Terms) *Evidence {
 	if f := ev.reading.OutputFault; f != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: f.Code, Detail: f.Detail})
 	}
-	if ev.reading.Text != "" { // empty: the final text was nothing but a question or a marker
+	if ev.reading.Text != "" { // empty: the final text was only a question or a marker
 		text, cut := bounded(ev.reading.Text, MaxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
@@ -101,8 +101,8 @@ func Read(o engine.Outcome, terms *Terms) *Evidence {
 	return ev
 }
 
-// AskAgain is the evidence of a fork's first turn that asks questions of the source again. The engine
-// is not called, and need not be: the questions are known.
+// AskAgain is the evidence of a fork's first turn that repeats the source's questions, without a
+// call of the engine.
 func AskAgain(from *Origin, host HostPolicy) *Evidence {
 	return &Evidence{
 		profile: fsm.ProfileResumable, Process: engine.Process{Status: engine.OK}, host: host, asksAgain: true,
@@ -110,7 +110,6 @@ func AskAgain(from *Origin, host HostPolicy) *Evidence {
 	}
 }
 
-// effects are what any decision about the turn knows of it.
 func (ev *Evidence) effects() effects {
 	return effects{facts: ev.facts, turn: turnEnd{
 		profile: ev.profile, session: ev.Session, sessionLost: ev.sessionFault != nil,
@@ -118,7 +117,6 @@ func (ev *Evidence) effects() effects {
 	}}
 }
 
-// asking are the questions of a turn that the node has executed.
 func (ev *Evidence) asking(node string) asking {
 	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule}
 }
@@ -131,8 +129,7 @@ func (ev *Evidence) Said() *fcmp.MessageIntermediate {
 	return Message(ev.final.text, ev.final.ref)
 }
 
-// AddJournal adds the entries that the outcome appends to the journal of the run. If they cannot be
-// stored, the turn has failed.
+// AddJournal adds the outcome's journal entries. If they cannot be stored, the turn has failed.
 func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.JournalSize) {
 	if len(entries) == 0 {
 		return
@@ -145,8 +142,8 @@ func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.
 	ev.journal = slices.Clone(entries)
 }
 
-// FinalEntries returns the journal entries that are stored with the end of the turn. There are none
-// if it was interrupted, because the outcome of an interrupted turn is not stored.
+// FinalEntries returns the journal entries stored with the turn's end: none if it was interrupted,
+// whose outcome is not stored.
 func (ev *Evidence) FinalEntries() []engine.JournalEntry {
 	if ev.Interruption != nil {
 		return nil
@@ -154,7 +151,7 @@ func (ev *Evidence) FinalEntries() []engine.JournalEntry {
 	return ev.journal
 }
 
-// checkOutput finds out whether the output passes the declared schema.
+// checkOutput checks the output against the declared schema.
 func (ev *Evidence) checkOutput(declared []byte, d Dialect) {
 	ev.facts |= fsm.FactSchemaDeclared
 	s, err := schema.Cached(declared)
@@ -166,7 +163,6 @@ func (ev *Evidence) checkOutput(declared []byte, d Dialect) {
 	ev.facts |= factIf(err == nil, fsm.FactOutputValid)
 }
 
-// SetProcess sets the outcome of the turn's process.
 func (ev *Evidence) SetProcess(p engine.Process) {
 	ev.Process = p
 	ev.facts = ev.facts&^fsm.FactProcessOK | factIf(p.Status == engine.OK, fsm.FactProcessOK)

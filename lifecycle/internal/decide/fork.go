@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ForkSource is the data of a run to fork.
 type ForkSource struct {
 	Run     store.Run
 	WorkDir string               // of its specification
@@ -19,9 +18,8 @@ type ForkSource struct {
 	Settled []interaction.Record // its settled questions, in order
 }
 
-// ForkAt is the point of a fork, and its beginning.
 type ForkAt struct {
-	// Question is the number of a settled question, or 0 for the end of a run that has ended.
+	// Question is the number of a settled question, or 0 for the end of an ended run.
 	Question int
 	// Answer, if Answers is set, replaces the stored answer in the fork.
 	Answer  interaction.Reply
@@ -42,15 +40,14 @@ func (e *CannotFork) Error() string {
 	return e.Reason
 }
 
-// Unwrap returns the cause.
 func (e *CannotFork) Unwrap() error { return e.Err }
 
 func cannotForkf(format string, args ...any) error {
 	return &CannotFork{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Fork decides the inheritance of a fork. The error is a *CannotFork, or a
-// *interaction.NotAskedError if the author may not give the answer.
+// Fork decides a fork's inheritance. The error is a *CannotFork, or a *interaction.NotAskedError if
+// the author may not give the answer.
 func Fork(s *ForkSource, at *ForkAt, now time.Time) (*Origin, error) {
 	if at.Question > 0 {
 		return s.forkQuestion(at.Question, at, now)
@@ -69,8 +66,7 @@ func Fork(s *ForkSource, at *ForkAt, now time.Time) (*Origin, error) {
 	return s.forkEnd(at, now)
 }
 
-// inherit returns the inheritance of every fork, with a history of this number of settled
-// questions.
+// inherit returns every fork's inheritance, with the first settled questions as history.
 func (s *ForkSource) inherit(settled int) *Origin {
 	o := &Origin{RunID: s.Run.ID, CreatedAt: s.Run.CreatedAt, WorkDir: s.WorkDir}
 	if s.From != nil {
@@ -137,8 +133,8 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 	return o, nil
 }
 
-// forkEnd forks a run that had no open question when it ended. The fork executes the run's last
-// turn again, or continues its session with another message.
+// forkEnd forks a run that ended without an open question. The fork repeats its last turn, or
+// continues its session with another message.
 func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 	o := s.inherit(len(s.Settled))
 	o.AtRest = true
@@ -178,8 +174,8 @@ func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 	return o, nil
 }
 
-// askedTogether returns the range of settled questions from the same attempt as the one at this
-// index, usually one.
+// askedTogether returns the range of settled questions from the attempt of the one at this index,
+// usually one.
 func (s *ForkSource) askedTogether(i int) (first, end int) {
 	attempt := s.Settled[i].Question.Attempt
 	for first = i; first > 0 && s.Settled[first-1].Question.Attempt == attempt; first-- {
@@ -189,8 +185,8 @@ func (s *ForkSource) askedTogether(i int) (first, end int) {
 	return first, end
 }
 
-// ruleOf returns the rule of a round of settled questions. If the run has forgotten it, the rule
-// follows from the outcome, and is never weaker than the original one.
+// ruleOf returns the rule of questions asked together. If the run no longer has it, it follows from
+// the outcome, and is never weaker than the original.
 func (s *ForkSource) ruleOf(first, end int) interaction.Rule {
 	round := s.Settled[first:end]
 	if t := s.Run.Together; t != nil && t.First == round[0].Question.ID {

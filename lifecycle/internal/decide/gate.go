@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// statusCodes are the error codes of a process that names none.
+// statusCodes are the default codes of a failed process.
 var statusCodes = map[engine.Status]fsm.Code{
 	engine.Interrupted: fsm.CodeTurnInterrupted,
 	engine.TimedOut:    fsm.CodeTurnTimeout,
@@ -24,7 +24,7 @@ func gate(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Comm
 	e.now = now
 	rule := fsm.Decide(factsOf(run, &e))
 	e.ends.code = rule.Error
-	warnings := slices.Clip(ev.warnings) // they are the evidence's: an append must copy them
+	warnings := slices.Clip(ev.warnings) // the evidence's: an append must copy
 	for _, w := range rule.Warnings {
 		warnings = append(warnings, interaction.Diagnostic{Code: w})
 	}
@@ -45,8 +45,8 @@ func gate(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Comm
 	return transition(run, rule.Outcome, &e)
 }
 
-// Repairable reports whether the gate would fail the turn for its output, and the agent's session can
-// continue.
+// Repairable reports whether the gate would fail the turn for its output, and the agent's session
+// can continue.
 func Repairable(run *store.Run, ev *Evidence) bool {
 	if ev.sessionFault != nil {
 		return false
@@ -57,19 +57,17 @@ func Repairable(run *store.Run, ev *Evidence) bool {
 		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
 }
 
-// RefusedOutcome fails a run because the contract or the store refuses the outcome of its turn.
+// RefusedOutcome fails a run because the contract or the store refuses its turn's outcome.
 func RefusedOutcome(run *store.Run, refusal error, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnFailed, &effects{
 		now: now, ends: ending{code: fsm.CodeProtocolSchemaViolation, message: Shortened(refusal.Error())},
 	})
 }
 
-// processFault describes a process failure for people.
 func (ev *Evidence) processFault() string {
 	return Shortened(cmp.Or(ev.Process.Detail, "the turn's process "+string(ev.Process.Status)))
 }
 
-// failureMessage explains for people why the gate fails the turn.
 func (ev *Evidence) failureMessage(rule fsm.GateRule) string {
 	if ev.Process.Status != engine.OK {
 		return ev.processFault()

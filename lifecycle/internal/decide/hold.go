@@ -12,13 +12,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A run is held instead of failed if a person can repair the cause, or has to decide what happens
-// next. If a turn fails, its run returns to the queue with its answer and session, and is not claimed
-// while it is held. If the session of a parked run is refused, the run keeps waiting with its question
-// open. A reply to it is stored, and the turn with this reply is executed after the hold has ended.
+// A run is held instead of failed if a person can repair the cause or must decide. After a failed
+// turn it returns to the queue with its answer and session, and is not claimed while held. A parked
+// run whose session is refused keeps waiting with its question open; a reply is stored, and its
+// turn is executed after the hold.
 
-// newHold returns a hold with a reason of bounded length. It replaces a code that neither an engine
-// nor the library may report by ENGINE_FAILED.
+// newHold returns a hold with a bounded reason. A code that may not be reported becomes
+// ENGINE_FAILED.
 func newHold(code fsm.Code, reason string) *hold {
 	if source := code.Source(); source != "engine" && source != "run" {
 		code, reason = fsm.CodeEngineFailed, string(code)+": "+reason
@@ -26,11 +26,11 @@ func newHold(code fsm.Code, reason string) *hold {
 	return &hold{code: code, reason: Shortened(reason)}
 }
 
-// repairable has the codes of failures whose cause an operator can repair.
+// repairable has the codes of failures that an operator can repair.
 var repairable = []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeWorkspaceMissing, fsm.CodeEngineUnavailable}
 
-// reasonToHold returns why the failed turn holds its run; nil if the completion gate decides about
-// the turn. If an engine reports that the run must be held, it is held under every policy.
+// reasonToHold returns why the failed turn holds its run; nil if the completion gate decides. A
+// hold reported by the engine applies under every policy.
 func (ev *Evidence) reasonToHold(run *store.Run) *hold {
 	p := &ev.Process
 	if p.Status != engine.Failed { // an interrupted turn has not failed
@@ -46,8 +46,8 @@ func (ev *Evidence) reasonToHold(run *store.Run) *hold {
 	return h
 }
 
-// holdTurn returns the run to the queue and holds it there. The error is a *fsm.Refusal if the run is
-// sticky, because a resident process cannot release its slot.
+// holdTurn returns the run to the queue and holds it there. The error is a *fsm.Refusal if the run
+// is sticky, because a resident process cannot release its slot.
 func holdTurn(run *store.Run, h *hold, turn turnEnd, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &effects{
 		now: now, facts: fsm.FactPassing, turn: turn, yields: yielding{hold: h},
@@ -61,13 +61,11 @@ func blockRun(run *store.Run, why string, now time.Time) (*store.Commit, error) 
 	})
 }
 
-// unblockRun ends a hold.
 func unblockRun(run *store.Run, cause string, by interaction.Actor, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunUnblocked, &effects{now: now, block: blocking{ends: cause, by: by}})
 }
 
-// Resume carries out a person's choice about a held run. The limits are new ones for its budget, for
-// the choice ChoiceRaise.
+// Resume carries out a person's choice about a held run. limits are for ChoiceRaise.
 func Resume(run *store.Run, choice store.Choice, limits store.Budget, by interaction.Actor, now time.Time,
 ) (*store.Commit, error) {
 	switch choice {
@@ -88,7 +86,6 @@ func Resume(run *store.Run, choice store.Choice, limits store.Budget, by interac
 	})
 }
 
-// Offers reports whether Resume can carry out the choice for the held run.
 func Offers(run *store.Run, choice store.Choice) bool {
 	return slices.Contains(run.Block.Choices, choice) &&
 		(slices.Contains(repairChoices, choice) || slices.Contains(budgetChoices, choice))

@@ -11,10 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file decides about turns that were interrupted or have lost their worker: they are executed
-// again, held, or failed.
+// Turns that were interrupted or lost their worker are executed again, held, or failed.
 
-// shutDownTurn ends a turn that a shutdown of its host has interrupted.
+// shutDownTurn ends a turn that was interrupted by its host's shutdown.
 func shutDownTurn(run *store.Run, ev *Evidence, now time.Time) (*store.Commit, error) {
 	if !ev.Begun {
 		handedBack, err := handBack(run, "the host shut down before the turn began", now)
@@ -27,9 +26,8 @@ func shutDownTurn(run *store.Run, ev *Evidence, now time.Time) (*store.Commit, e
 	}, "the host shut down during the turn")
 }
 
-// lostAgent ends a turn whose agent was lost while the host lives. The turn is repeated, or the run
-// is held, or it fails because it was repeated too often. If neither repeats nor questions to an
-// operator are wanted, the completion gate decides.
+// lostAgent ends a turn whose agent was lost while the host lives: it is repeated, held, or fails
+// after too many repeats. If neither repeats nor operators are wanted, the completion gate decides.
 func lostAgent(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	e := effects{
 		now: now, facts: fsm.FactWorkerGone, turn: turnEnd{session: ev.Session},
@@ -62,7 +60,6 @@ func DroppedTurn(run *store.Run, host HostPolicy, now time.Time) (*store.Commit,
 	}, "the host could not renew its lease during the turn, or the store does not have the turn's outcome")
 }
 
-// OrphanEvidence is what recovery has found out about an orphan.
 type OrphanEvidence struct {
 	At           time.Time
 	Warnings     []interaction.Diagnostic
@@ -70,9 +67,9 @@ type OrphanEvidence struct {
 }
 
 // Orphan settles a run that cannot continue unchanged since its node has died: a turn is repeated
-// or held if the policy says so, a parked run whose session is refused may be held, and any other
-// run has lost its context and fails. (A parked run with a valid session needs no decision, see
-// store.Run.ShowDeparture, unless it was held.)
+// or held according to the policy, a parked run whose session is refused may be held, and any other
+// run has lost its context and fails. (A parked run with a valid session needs no decision unless
+// it was held; see store.Run.ShowDeparture.)
 func Orphan(run *store.Run, found *OrphanEvidence, host HostPolicy) (*store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
 	switch {
@@ -103,7 +100,7 @@ func Orphan(run *store.Run, found *OrphanEvidence, host HostPolicy) (*store.Comm
 }
 
 // settleLostTurn ends a turn whose worker is gone: the run is held if an operator must decide,
-// returns to the queue if the contract allows the turn to be repeated, and fails otherwise.
+// repeated if the contract allows it, and fails otherwise.
 func settleLostTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
 	if e.lost.onInterrupt == store.InterruptAsk {
 		held, err := holdTurn(run, newHold(fsm.CodeOrchestratorRestartInterrupted, why), e.turn, e.now)
@@ -118,17 +115,16 @@ func settleLostTurn(run *store.Run, e *effects, why string) (*store.Commit, erro
 	return repeated, err
 }
 
-// handBack returns a run to the queue if the engine was not called for its turn. Because no part of
-// the turn was executed, no decision is needed, and the turn counts neither as a repeat nor towards
-// MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
+// handBack returns a run to the queue if the engine was not called for its turn, which counts
+// neither as a repeat nor towards MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
 func handBack(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &effects{
 		now: now, facts: fsm.FactWorkerGone | fsm.FactRepeatable, lost: lostTurn{shutdown: true, handedBack: true},
 	}, why)
 }
 
-// repeatTurn returns the run to the queue, to execute the same turn again. The error is a
-// *fsm.Refusal if that is not allowed. The ending of failLostTurn has no effect on a repeat.
+// repeatTurn returns the run to the queue to execute the same turn again. The error is a
+// *fsm.Refusal if that is not allowed. failLostTurn's ending has no effect on a repeat.
 func repeatTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
 	repeated := interaction.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: why}
 	if e.lost.handedBack {
@@ -140,7 +136,6 @@ func repeatTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
 	})
 }
 
-// failLostTurn fails a run whose turn was lost and is not repeated.
 func failLostTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
 	failure := *e
 	failure.ends.message = cmp.Or(e.ends.message, why)

@@ -11,11 +11,10 @@ import (
 // MaxOrigin limits a fork's inheritance, in bytes of JSON, mostly history and journal.
 const MaxOrigin = 16 << 20
 
-// Origin is the inheritance of a fork. It is stored with the fork's specification, and never
-// changes.
+// Origin is a fork's inheritance, stored with its specification and never changed.
 type Origin struct {
-	// RunID and CreatedAt identify the run that owns the session. WorkDir is the WorkDir of its
-	// Spec; if it is empty, that run works in its own folder.
+	// RunID and CreatedAt identify the run that owns the session. WorkDir is its Spec's; empty: its
+	// own folder.
 	RunID     string    `json:"run_id"`
 	CreatedAt time.Time `json:"created_at"`
 	WorkDir   string    `json:"work_dir,omitempty"`
@@ -24,28 +23,28 @@ type Origin struct {
 	AtRest  bool                       `json:"at_rest,omitempty"` // see engine.BranchPoint
 	Message bool                       `json:"message,omitempty"` // see engine.BranchPoint
 	History []interaction.Record       `json:"history,omitempty"`
-	// Journal has the entries that the source had inherited itself, and after them its own up to
-	// the fork's point. The fork's own journal follows them.
+	// Journal has the source's own inherited entries, then its entries up to the fork's point. The
+	// fork's journal follows them.
 	Journal []engine.JournalEntry `json:"journal,omitempty"`
 	// Answer is the answer for the fork's first turn.
 	Answer *interaction.Answer `json:"answer,omitempty"`
 	// Answers replace Answer if several questions were asked together.
 	Answers []interaction.Answer `json:"answers,omitempty"`
-	// Asks are the questions that the fork's first turn repeats, with their rule. There is then no
+	// Asks are the questions that the fork's first turn repeats, with their rule, instead of an
 	// answer.
 	Asks []interaction.Question `json:"asks,omitempty"`
 	Rule interaction.Rule       `json:"rule,omitzero"`
-	// Withheld are the indexes of the records of History whose answers the fork does not inherit.
+	// Withheld are the indexes of History's records whose answers the fork does not inherit.
 	Withheld []int `json:"withheld,omitempty"`
 
-	// The fields below are used only while the fork is made. Point is the time of the fork in the
-	// source's life, and OwnEntries how many entries the source's own journal had then.
+	// Fields used only while the fork is made. Point is the fork's time in the source's life, and
+	// OwnEntries the size of the source's own journal then.
 	Point      time.Time `json:"-"`
 	OwnEntries int       `json:"-"`
-	answered   int       // how many records at the end of History have the answers that the fork begins with
+	answered   int       // how many records at the end of History have the fork's first answers
 }
 
-// BranchPoint describes for the engine the session that it branches, without the folders.
+// BranchPoint describes the branched session for the engine, without folders.
 func (o *Origin) BranchPoint() engine.BranchPoint {
 	return engine.BranchPoint{RunID: o.RunID, Session: *o.Session.Clone(), AtRest: o.AtRest, Message: o.Message}
 }
@@ -60,8 +59,8 @@ func (o *Origin) WithheldRecords() (all []interaction.Record) {
 	return all
 }
 
-// Withhold finds the inherited records whose answers a fork by this author does not inherit. An
-// engine that keeps answers itself asks these questions again (engine.Turn.Withheld).
+// Withhold finds the records whose answers a fork by this author does not inherit. An engine that
+// keeps answers itself asks these questions again (engine.Turn.Withheld).
 func (o *Origin) Withhold(author interaction.Actor) {
 	for i := range o.History[:len(o.History)-o.answered] {
 		if mustAskAgain(&o.History[i], author) {
@@ -70,17 +69,17 @@ func (o *Origin) Withhold(author interaction.Actor) {
 	}
 }
 
-// mustAskAgain reports whether a fork by this author does not inherit the answer of the record. An
-// answer is used only for the question that was asked: an approval allows one execution, and the
-// author of a fork decides nothing that they could not have decided by a reply.
+// mustAskAgain reports whether a fork by this author does not inherit the record's answer: an
+// approval allows one execution, and a fork's author decides nothing that they could not have
+// decided by a reply.
 func mustAskAgain(r *interaction.Record, author interaction.Actor) bool {
 	q := &r.Question
 	return r.Resolution != interaction.Superseded &&
 		(q.Subject != nil || q.DecidedBySeveral() || !q.To.Admits(author))
 }
 
-// continueWith lets the fork continue with the answers to these questions, or repeat all questions
-// if it does not inherit every answer. It reports whether the fork asks.
+// continueWith continues the fork with the answers to these questions, or repeats all of them if
+// one answer is not inherited. It reports whether the fork asks.
 func (o *Origin) continueWith(round []interaction.Record, rule interaction.Rule, author interaction.Actor) bool {
 	if !slices.ContainsFunc(round, func(r interaction.Record) bool { return mustAskAgain(&r, author) }) {
 		o.continueWithAnswers(round)
@@ -95,7 +94,7 @@ func (o *Origin) continueWith(round []interaction.Record, rule interaction.Rule,
 	return true
 }
 
-// continueWithAnswers adds the questions to the history, and has the first turn of the fork get the
+// continueWithAnswers adds the questions to the history, and gives the fork's first turn the
 // answers.
 func (o *Origin) continueWithAnswers(round []interaction.Record) {
 	answers := make([]interaction.Answer, 0, len(round))
@@ -111,7 +110,7 @@ func (o *Origin) continueWithAnswers(round []interaction.Record) {
 	}
 }
 
-// continueAs has the fork begin as its source would have, which is a fork that has asked nothing.
+// continueAs lets the fork begin as its source would have, a fork that has asked nothing.
 func (o *Origin) continueAs(from *Origin, author interaction.Actor) {
 	switch {
 	case len(from.Asks) > 0:
@@ -126,7 +125,7 @@ func (o *Origin) continueAs(from *Origin, author interaction.Actor) {
 	}
 }
 
-// branchSessionOf has the fork branch the session that its source has inherited.
+// branchSessionOf lets the fork branch its source's inherited session.
 func (o *Origin) branchSessionOf(from *Origin) {
 	o.RunID, o.CreatedAt, o.WorkDir = from.RunID, from.CreatedAt, from.WorkDir
 	o.Session, o.AtRest = from.Session, from.AtRest
@@ -138,8 +137,7 @@ func forHistory(r interaction.Record) interaction.Record {
 	return r
 }
 
-// ruleOfOutcome returns a rule that has the outcome of the round, and is never weaker than the
-// original one.
+// ruleOfOutcome returns a rule with the outcome of these records, never weaker than the original.
 func ruleOfOutcome(round []interaction.Record) interaction.Rule {
 	replies, superseded, rejected := 0, false, false
 	for i := range round {

@@ -10,15 +10,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// HostPolicy has the defaults of the host's configuration, for runs whose specification does not set
-// these fields.
+// HostPolicy has the configured defaults for runs whose specification does not set these fields.
 type HostPolicy struct {
 	OnInterrupt store.OnInterrupt
 	Hold        store.HoldPolicy
 	Retry       *store.Retry
 }
 
-// onInterruptOf returns the policy for an interrupted turn of the run.
 func (p HostPolicy) onInterruptOf(run *store.Run) store.OnInterrupt {
 	if run.Repeatable {
 		return store.InterruptRepeat
@@ -26,12 +24,10 @@ func (p HostPolicy) onInterruptOf(run *store.Run) store.OnInterrupt {
 	return cmp.Or(run.OnInterrupt, p.OnInterrupt, store.InterruptFail)
 }
 
-// Holds reports whether the run is held instead of failed.
 func (p HostPolicy) Holds(run *store.Run) bool { return cmp.Or(run.Hold, p.Hold) == store.HoldOn }
 
-// pauseBefore returns how long the run waits before the given retry; the first retry has the number
-// 1. The jitter is computed from the run's id and the number of the retry, so that a decision that
-// is computed twice has the same result.
+// pauseBefore returns the pause before a retry, numbered from 1. The jitter is computed from the
+// run's id and the number, so that a repeated decision has the same result.
 func pauseBefore(retry int, r *store.Retry, runID string, atLeast time.Duration) time.Duration {
 	first := cmp.Or(r.Backoff, store.DefaultRetryBackoff)
 	longest := max(first, cmp.Or(r.MaxBackoff, store.DefaultRetryMaxBackoff))
@@ -43,25 +39,24 @@ func pauseBefore(retry int, r *store.Retry, runID string, atLeast time.Duration)
 }
 
 // repeatBackoff is the delay of a turn that lost its worker: one second after the first consecutive
-// loss, doubling up to a minute. Other runs are executed in the meantime.
+// loss, doubling up to a minute.
 func repeatBackoff(repeats int) time.Duration {
 	return min(time.Second<<min(repeats-1, 6), time.Minute)
 }
 
-// Limits of the pause after which a held run is tried again automatically. The pause doubles with
-// each hold in a row.
+// Limits of the pause before a held run is tried again automatically. It doubles with each
+// consecutive hold.
 const (
 	firstHoldPause = time.Minute
 	maxHoldPause   = time.Hour
 )
 
-// HoldPause returns the pause for the given hold in a row. The first hold has the number 1.
+// HoldPause returns the pause of a consecutive hold, numbered from 1.
 func HoldPause(hold int) time.Duration {
 	return min(firstHoldPause<<min(hold-1, 6), maxHoldPause)
 }
 
-// repairChoices are the choices that a person has for a run with a cause that can be repaired, and
-// budgetChoices those for a run that has used up its budget.
+// The choices for a run with a repairable cause, and for one that has used up its budget.
 var (
 	repairChoices = []store.Choice{store.ChoiceRepeat, store.ChoiceEnd}
 	budgetChoices = []store.Choice{store.ChoiceRaise, store.ChoiceEnd}

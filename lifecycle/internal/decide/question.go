@@ -10,7 +10,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// BadArgument reports an argument that the run does not allow.
 type BadArgument struct{ Argument, Value, Want string }
 
 func (e *BadArgument) Error() string {
@@ -23,7 +22,6 @@ const (
 	WantSomebody = "users, groups or Everybody"
 )
 
-// Extend moves the end of an open question.
 func Extend(run *store.Run, q *interaction.Question, until time.Time, by interaction.Actor, now time.Time,
 ) (*store.Commit, error) {
 	extended := *q
@@ -31,7 +29,6 @@ func Extend(run *store.Run, q *interaction.Question, until time.Time, by interac
 	return editQuestion(run, edit{&extended, changeExtend, by}, now)
 }
 
-// Claim has the actor claim an open question.
 func Claim(run *store.Run, q *interaction.Question, by interaction.Actor, until, now time.Time,
 ) (*store.Commit, error) {
 	switch {
@@ -51,14 +48,13 @@ func Claim(run *store.Run, q *interaction.Question, by interaction.Actor, until,
 	return editQuestion(run, edit{&claimed, changeClaim, by}, now)
 }
 
-// Release ends the claim of an open question.
 func Release(run *store.Run, q *interaction.Question, by interaction.Actor, now time.Time) (*store.Commit, error) {
 	released := *q
 	released.Claim = nil
 	return editQuestion(run, edit{&released, changeRelease, by}, now)
 }
 
-// Reassign puts an open question to other people. From is the audience that the caller saw.
+// Reassign changes an open question's audience. from is the audience that the caller saw.
 func Reassign(run *store.Run, q *interaction.Question, by interaction.Actor, from *interaction.Audience,
 	to interaction.Audience, now time.Time) (*store.Commit, error) {
 	if !q.To.Equal(from) {
@@ -77,7 +73,6 @@ func Reassign(run *store.Run, q *interaction.Question, by interaction.Actor, fro
 	return editQuestion(run, edit{&next, changeReassign, by}, now)
 }
 
-// editQuestion makes the commit of an open question that a person has changed.
 func editQuestion(run *store.Run, change edit, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventInteractionChanged, &effects{
 		now: now, facts: fsm.FactPendingMatches, edits: change,

@@ -11,10 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file changes the record of a run, one family of effects at a time. Each function changes the
-// copy that a commit holds, and shares nothing with it that a later decision changes.
+// Each function here applies one family of effects to the commit's copy of a record, and shares
+// nothing with it that a later decision changes.
 
-// recordTurnEnd records a turn's results.
 func recordTurnEnd(next *store.Run, turn *turnEnd) {
 	if turn.profile != "" {
 		next.Profile = turn.profile
@@ -27,8 +26,8 @@ func recordTurnEnd(next *store.Run, turn *turnEnd) {
 	}
 }
 
-// withWarning returns the codes and one more, unless it is there already, or is an engine's own and
-// there are maxOwnWarnings. It does not change the given slice.
+// withWarning returns the codes and one more, unless it is a duplicate, or an engine's own beyond
+// maxOwnWarnings. It does not change the given slice.
 func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
 		return codes
@@ -36,14 +35,12 @@ func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	return append(slices.Clip(codes), code)
 }
 
-// recordRecovery records a recovery that contributed to the run's end.
 func recordRecovery(next *store.Run, end *ending, now time.Time) {
 	if end.recovery != "" {
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = end.recovery, Later(now, next.RecoveredAt), end.reason
 	}
 }
 
-// recordFailure records why a run was canceled or has failed.
 func recordFailure(next *store.Run, row *fsm.Transition, end *ending) {
 	code, message := row.Error, end.message
 	switch {
@@ -58,7 +55,6 @@ func recordFailure(next *store.Run, row *fsm.Transition, end *ending) {
 	next.Error = &store.Failure{Code: code, Message: cmp.Or(utf8Text(message), string(code))}
 }
 
-// yieldTurn records why a turn has returned its run to the queue.
 func yieldTurn(next *store.Run, y *yielding, now time.Time) {
 	switch {
 	case y.passing != nil:
@@ -72,7 +68,7 @@ func yieldTurn(next *store.Run, y *yielding, now time.Time) {
 	}
 }
 
-// putOff records in next that its turn failed for a passing reason, and when the turn is retried.
+// putOff records a turn's transient failure and the time of its retry.
 func putOff(next *store.Run, failure *passingFailure, now time.Time) {
 	next.Repeats++
 	next.Yielded++
@@ -82,8 +78,8 @@ func putOff(next *store.Run, failure *passingFailure, now time.Time) {
 	}
 }
 
-// putToSleep queues the run again after a turn that ended without an error, for a next turn at a
-// later time. A sleep does not count as a repeat, and ends a row of them.
+// putToSleep queues the run for a next turn at a later time, after a turn without an error. A sleep
+// ends a row of repeats.
 func putToSleep(next *store.Run, until time.Time) {
 	endRow(next)
 	next.Yielded++
@@ -92,8 +88,8 @@ func putToSleep(next *store.Run, until time.Time) {
 	next.Block = &store.Block{Kind: store.BlockSleep, Until: next.NotBefore, Reason: "the run sleeps"}
 }
 
-// queueForChildren queues the run again after a turn that ended without an error, until its
-// children have ended. As with a sleep, the turn is not counted as a repeat.
+// queueForChildren queues the run until its children have ended, after a turn without an error. It
+// ends a row of repeats, too.
 func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	endRow(next)
 	next.Yielded++
@@ -102,7 +98,7 @@ func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	setFamilyDue(next, now)
 }
 
-// setFamilyDue sets when a node must process the run's relatives, if it has any.
+// setFamilyDue sets when a node must process the run's relatives, if any.
 func setFamilyDue(r *store.Run, due time.Time) {
 	if r.Family != nil && !r.Family.Due.Equal(due) {
 		family := *r.Family // a copy: the record that was read shares the other one
@@ -111,7 +107,6 @@ func setFamilyDue(r *store.Run, due time.Time) {
 	}
 }
 
-// changeBlock carries out a transition that does not change the state: it begins or ends a hold.
 func changeBlock(next *store.Run, b *blocking, now time.Time) {
 	if b.begins != nil {
 		holdRun(next, b.begins, now)
@@ -120,7 +115,6 @@ func changeBlock(next *store.Run, b *blocking, now time.Time) {
 	}
 }
 
-// holdRun sets the block of a run when its hold begins.
 func holdRun(next *store.Run, h *hold, now time.Time) {
 	next.Block = &store.Block{Kind: store.BlockHeld, Code: h.code, Reason: h.reason,
 		Choices: slices.Clone(repairChoices)}
@@ -134,16 +128,16 @@ func holdRun(next *store.Run, h *hold, now time.Time) {
 	}
 }
 
-// keepBlock keeps a parked run held after its question is settled. Because nothing checks the
-// sessions of queued runs, the run is tried again automatically from then on.
+// keepBlock keeps a parked run held after its question is settled. It is then retried
+// automatically, since the sessions of queued runs are not checked.
 func keepBlock(next *store.Run, block *store.Block, now time.Time) {
 	b := *block
 	b.Until = now.Add(firstHoldPause)
 	next.Block = &b
 }
 
-// unblock ends the block of a run. If a person resumed the run, the counts of repeats and holds
-// start at zero again.
+// unblock ends the block of a run. If a person resumed it, repeats and holds are counted from zero
+// again.
 func unblock(next *store.Run, cause string) {
 	next.Block = nil
 	if cause == causeResumed {
@@ -151,11 +145,10 @@ func unblock(next *store.Run, cause string) {
 	}
 }
 
-// endRow ends the row of repeats, losses and holds.
 func endRow(next *store.Run) { next.Repeats, next.Losses, next.Holds = 0, 0, 0 }
 
-// openQuestions opens the turn's questions in the run. They have consecutive numbers and one
-// deadline, from the waiting policy or the earliest of their waits.
+// openQuestions opens the turn's questions, with consecutive numbers and one deadline, from the
+// waiting policy or the earliest of their waits.
 func openQuestions(next *store.Run, a *asking, now time.Time) {
 	if next.AsksAgain() { // the attempt does not count, since the engine was not called
 		next.Yielded++
@@ -185,7 +178,7 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 }
 
 // startWaits sets the ends of the new questions, and reports whether they have waits. If only some
-// have, the others get a wait that states the run's policy.
+// have, the others get the run's policy as a wait.
 func startWaits(next *store.Run) bool {
 	own := next.Pending.Wait != nil
 	for i := range next.Siblings {
@@ -218,14 +211,14 @@ func policyWait(r *store.Run) *interaction.Wait {
 	return &interaction.Wait{}
 }
 
-// setDeadline sets the deadline of a run whose questions have waits: the earliest next step or end.
+// setDeadline sets the deadline to the earliest step or end of the questions' waits.
 func setDeadline(next *store.Run) {
 	if next.Pending != nil && next.Pending.Wait != nil {
 		next.Deadline, _ = next.NextDue()
 	}
 }
 
-// recordReply records the reply to one of several questions. The run continues to wait, and a hold
+// recordReply records the reply to one of several questions. The run keeps waiting, and a hold
 // stays.
 func recordReply(next, prev *store.Run, answer *interaction.Answer, now time.Time) {
 	together := *prev.Together
@@ -238,15 +231,13 @@ func recordReply(next, prev *store.Run, answer *interaction.Answer, now time.Tim
 	setDeadline(next)
 }
 
-// changeQuestion puts the changed question into the record of a run that continues to wait. A hold
-// stays.
+// changeQuestion stores the changed question of a run that keeps waiting. A hold stays.
 func changeQuestion(next, prev *store.Run, changed *interaction.Question) {
 	next.Block = prev.Block
 	next.ReplaceQuestion(*changed)
 	setDeadline(next)
 }
 
-// countAutoDecision counts the answer if it is an automatic decision.
 func countAutoDecision(next *store.Run, a *interaction.Answer, now time.Time) {
 	if a.Resolution == interaction.AutoDecideTimeout {
 		next.AutoDecisions++

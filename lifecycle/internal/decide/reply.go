@@ -49,9 +49,8 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 	return transition(run, fsm.EventInteractionReplyAccepted, &e)
 }
 
-// recordVote makes the commit of a vote that needs others: voted is the open question with it. The
-// votes are part of the question, and with it of the history, so that a question and its votes never
-// disagree.
+// recordVote makes the commit of a vote that needs others; voted is the question with it. Votes are
+// part of the question and its history, so that both always agree.
 func recordVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
 	answer := reply.AnswerTo(voted, now)
@@ -83,7 +82,6 @@ func (s *settlement) closeSiblings(run *store.Run, now time.Time) {
 	slices.SortFunc(s.records, func(a, b interaction.Record) int { return a.Question.ID - b.Question.ID })
 }
 
-// settledBy is the record of an open question as the answer settles it.
 func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
 ) []interaction.Record {
 	all := []interaction.Record{interaction.Settle(*q, answer, key, digest)}
@@ -91,8 +89,7 @@ func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answe
 	return all
 }
 
-// abandoned returns a history entry for each open question of a run that ends: the question was
-// closed without an answer.
+// abandoned closes each open question of an ending run without an answer.
 func abandoned(run *store.Run, at time.Time) []interaction.Record {
 	if run.Pending == nil {
 		return nil
@@ -108,9 +105,8 @@ func abandoned(run *store.Run, at time.Time) []interaction.Record {
 	return all
 }
 
-// keepForkPoint stores with a question's record the data from which a fork continues: the session,
-// and the number of journal entries. Neither has changed since the question was asked, because the
-// run has been waiting.
+// keepForkPoint stores with a question's record the start of a later fork: the session, and the
+// number of journal entries. Neither has changed while the run waited.
 func keepForkPoint(r *interaction.Record, run *store.Run) {
 	r.Session = run.Session
 	if run.Journal != nil {

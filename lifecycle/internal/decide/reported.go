@@ -12,15 +12,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// This file makes an engine's reports storable: texts, warnings, sessions and errors.
+// An engine's reports are made storable here.
 
 // Limits of the stored part of an agent's output, in bytes. The transcript has the rest.
 const (
 	MaxFinalText = 256 << 10
 	MaxMessage   = 64 << 10
 	MaxDetail    = 4 << 10
-	// maxDiagnostics bounds the diagnostics of one outcome, and maxOwnWarnings the engine's own codes
-	// in a run's record: the contract allows a hundred codes at a run's end.
+	// maxDiagnostics bounds the diagnostics of one outcome, and maxOwnWarnings the engine's own
+	// codes in a run's record: the contract allows a hundred codes at a run's end.
 	maxDiagnostics = 1000
 	maxOwnWarnings = 50
 )
@@ -44,18 +44,16 @@ func Shortened(s string) string {
 	return s
 }
 
-// utf8Text replaces invalid UTF-8: an engine or a store may have written the message, and every
-// store must keep it unchanged.
+// utf8Text replaces invalid UTF-8 of engines and stores: every store must keep it unchanged.
 func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Message returns the event of an intermediate message.
 func Message(text string, ref *engine.RawRef) *fcmp.MessageIntermediate {
 	text, cut := bounded(text, MaxMessage)
 	return &fcmp.MessageIntermediate{Text: text, Truncated: cut, RawRef: (*fcmp.RawRef)(ref)}
 }
 
-// Warning returns the event of a warning. A code that is neither the contract's nor an engine's own
-// becomes ENGINE_DIAGNOSTIC, and the detail names it.
+// Warning returns the event of a warning. An undeclared code becomes ENGINE_DIAGNOSTIC, and the
+// detail names it.
 func Warning(d interaction.Diagnostic) *fcmp.Warning { return warning(declaredWarning(d)) }
 
 func warning(d interaction.Diagnostic) *fcmp.Warning {
@@ -78,9 +76,8 @@ func StorableSession(h *engine.SessionHandle) (*engine.SessionHandle, error) {
 	return h.Clone(), nil
 }
 
-// declaredWarning returns the diagnostic with a code that events may have: from the contract, or
-// from the engines' namespace. Any other code becomes ENGINE_DIAGNOSTIC, and is named in the
-// detail.
+// declaredWarning replaces a code that is neither the contract's nor in the engines' namespace by
+// ENGINE_DIAGNOSTIC, and names it in the detail.
 func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	if d.Code.Declared() {
 		return d
@@ -93,7 +90,7 @@ func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	return interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
-// declaredWarnings are the diagnostics of an outcome, maxDiagnostics at most, in a new slice.
+// declaredWarnings returns an outcome's diagnostics, maxDiagnostics at most, in a new slice.
 func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	if len(given) == 0 {
 		return nil
@@ -128,7 +125,6 @@ func Failure(code fsm.Code, err error) *engine.Failure {
 	return failure
 }
 
-// FailedProcess is the outcome of a process that failed with the error.
 func FailedProcess(code fsm.Code, err error) engine.Process {
 	f := Failure(code, err)
 	return engine.Process{
@@ -137,7 +133,6 @@ func FailedProcess(code fsm.Code, err error) engine.Process {
 	}
 }
 
-// InterruptedProcess is the outcome of a process that the library interrupted for the given cause.
 func InterruptedProcess(cause error, p engine.Process) engine.Process {
 	if p.Detail == "" {
 		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")

@@ -10,10 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// creation is the contract's row for a new run.
 var creation = fsm.Submit()
 
-// Submission makes the commit that creates a run.
 func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
 	c := newCommit(run)
 	c.Run.Version, c.Spec = 1, spec
@@ -21,7 +19,7 @@ func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
 	return c, err
 }
 
-// Start starts the next turn of a claimed run. It returns the commit as ClaimRequest.Start does.
+// Start starts the next turn of a claimed run, as a ClaimRequest.Start.
 func Start(run *store.Run, now time.Time) (store.Commit, error) {
 	c, err := transition(run, fsm.EventTurnStarted, &effects{now: now})
 	if err != nil {
@@ -30,7 +28,6 @@ func Start(run *store.Run, now time.Time) (store.Commit, error) {
 	return Detach(c), nil
 }
 
-// Cancel ends a run for the reason that a person gave.
 func Cancel(run *store.Run, reason string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunCanceled, &effects{
 		now: now, ends: ending{reason: reason, message: reason}, settles: settlement{records: abandoned(run, now)},
@@ -44,8 +41,8 @@ func LostProcess(run *store.Run, why string, now time.Time) (*store.Commit, erro
 	})
 }
 
-// Report makes a commit that changes no state: the events that an engine reports while its turn
-// executes, and its session unless that is nil.
+// Report makes a commit that changes no state: the events that an engine reports during its turn,
+// and its session unless nil.
 func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events ...fcmp.Payload) (
 	*store.Commit, error) {
 	c := newCommit(run)
@@ -68,7 +65,7 @@ func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events
 	return c, nil
 }
 
-// Entries makes the commit that writes entries to the journal of a run while its turn executes.
+// Entries makes the commit of journal entries during a turn.
 func Entries(run *store.Run, entries []engine.JournalEntry, now time.Time) (*store.Commit, error) {
 	c, err := Report(withProgress(run, entries), now, nil)
 	if err == nil {
@@ -77,7 +74,7 @@ func Entries(run *store.Run, entries []engine.JournalEntry, now time.Time) (*sto
 	return c, err
 }
 
-// AddJournal adds entries to a commit, and counts them.
+// AddJournal adds and counts entries.
 func AddJournal(c *store.Commit, entries []engine.JournalEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -87,9 +84,9 @@ func AddJournal(c *store.Commit, entries []engine.JournalEntry) error {
 	return err
 }
 
-// withProgress returns the run with its count of repeats and retries reset, if entries are added to
-// its journal. That turn has made progress: later turns do not repeat the journalled steps. A long
-// function thus completes even on nodes that are often lost. The journal's limits bound the resets.
+// withProgress returns the run with its repeats and retries reset if its journal grows: later turns
+// do not repeat these steps, so a long function completes even on nodes that are often lost. The
+// journal's limits bound the resets.
 func withProgress(run *store.Run, entries []engine.JournalEntry) *store.Run {
 	if len(entries) == 0 || run.Repeats == 0 {
 		return run
@@ -99,7 +96,7 @@ func withProgress(run *store.Run, entries []engine.JournalEntry) *store.Run {
 	return &progressed
 }
 
-// CountChild counts one more child in the record of a run whose turn starts it.
+// CountChild counts one more child of a run whose turn starts it.
 func CountChild(run *store.Run, now time.Time) (*store.Commit, error) {
 	c, err := Report(run, now, nil)
 	if err == nil {
@@ -114,11 +111,11 @@ func CountChild(run *store.Run, now time.Time) (*store.Commit, error) {
 }
 
 // Three kinds of commits leave work for relatives of their run: a run begins to wait for children,
-// which may have ended already; a child ends, and its parent may be waiting for it; a parent ends,
-// and its children end with it. Each sets Family.Due of its run, until a node has done the work.
+// which may have ended already; a child ends, and its parent may be waiting; a parent ends, and its
+// children end with it. Each sets Family.Due of its run, until a node has done the work.
 
-// WaitedEnough reports whether a run with this block may continue. The function ended reports
-// whether a child has ended or was deleted.
+// WaitedEnough reports whether a run with this block may continue. ended reports whether a child
+// has ended or was deleted.
 func WaitedEnough(b *store.Block, ended func(id string) bool, now time.Time) bool {
 	switch {
 	case !b.Until.IsZero() && !b.Until.After(now):
@@ -130,8 +127,8 @@ func WaitedEnough(b *store.Block, ended func(id string) bool, now time.Time) boo
 }
 
 // Continue ends the block of a run that has waited long enough for its children. Like the end of a
-// sleep, this is not a transition and has no event. If the run's budget is used up, the same commit
-// holds the run, with the event of a hold.
+// sleep, it is no transition and has no event. If the budget is used up, the same commit holds the
+// run, with a hold's event.
 func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	c := newCommit(run)
 	c.Run.Version++
@@ -145,7 +142,7 @@ func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, nil
 }
 
-// FamilyDue changes when a node must next process the run's relatives; zero time: never.
+// FamilyDue changes when a node must next process the run's relatives; zero: never.
 func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++

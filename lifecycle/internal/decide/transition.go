@@ -9,11 +9,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// transition finds the contract's transition for the event, in the run's state and with these
-// facts, and returns its commit: the new record, and the events in the contract's order. A run that
-// would start another turn next, but has used up its budget, is held in the same commit; one that
-// waits for its children is held when it continues (Continue). The error is a *fsm.Refusal if the
-// contract has no transition.
+// transition finds the contract's transition for the event in the run's state with these facts, and
+// returns its commit: the new record, and the events in the contract's order. A run that would
+// start another turn without budget is held in the same commit; one that waits for children is held
+// when it continues (Continue). The error is a *fsm.Refusal if the contract has no transition.
 func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, e))
 	if err != nil {
@@ -78,8 +77,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time
 	}
 }
 
-// enterQueue puts the run into the queue: with the answer to its question, or for its turn to be
-// executed again.
+// enterQueue queues the run with the answer to its question, or to repeat its turn.
 func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 	next.QueuedAt = now
 	if !next.Slot {
@@ -105,7 +103,6 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 	}
 }
 
-// endRun sets the fields of an ended run.
 func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
@@ -122,8 +119,7 @@ func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	}
 }
 
-// holdForBudget changes a commit that queues a run whose budget is used up: the commit also holds
-// the run.
+// holdForBudget changes a commit that queues a run whose budget is used up: it also holds the run.
 func holdForBudget(c *store.Commit) error {
 	e := effects{from: c.Run.State}
 	row, err := fsm.Next(c.Run.State, fsm.EventRunBlocked, factsOf(&c.Run, &e))
@@ -138,7 +134,6 @@ func holdForBudget(c *store.Commit) error {
 	return addTransitionEvents(c, row.Emits, &e)
 }
 
-// Refused reports whether the contract has no transition.
 func Refused(err error) bool {
 	var refusal *fsm.Refusal
 	return errors.As(err, &refusal)

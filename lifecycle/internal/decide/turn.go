@@ -11,12 +11,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Turn ends a turn by the evidence of its outcome. A turn whose engine was not called before its
-// host shut down goes back to the queue. A turn interrupted by a shutdown or by the loss of its
-// agent is repeated or held if the policy says so. After a transient failure the turn is retried
-// later, and after a failure that an operator can repair the run may be held. After a turn that
-// ended well the run may sleep, or wait for its children. The completion gate decides about all
-// other turns.
+// Turn ends a turn by the evidence of its outcome. A turn whose engine was not called before a
+// shutdown goes back to the queue. A turn interrupted by a shutdown or the loss of its agent is
+// repeated or held according to the policy. A transient failure is retried later; a failure that an
+// operator can repair may hold the run. After a successful turn the run may sleep or wait for its
+// children. The completion gate decides about all other turns.
 func Turn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	run = withProgress(run, ev.FinalEntries())
 	switch {
@@ -37,14 +36,13 @@ func Turn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Comm
 	}
 }
 
-// park has a fork ask questions of its source again.
+// park lets a fork repeat its source's questions.
 func park(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnNeedsInput, &effects{
 		now: now, turn: turnEnd{profile: ev.profile}, asks: ev.asking(node),
 	})
 }
 
-// yieldTo returns the run to the queue after a turn.
 func yieldTo(run *store.Run, ev *Evidence, why yielding, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnYielded, &effects{
 		now: now, facts: fsm.FactPassing, yields: why,
@@ -52,8 +50,7 @@ func yieldTo(run *store.Run, ev *Evidence, why yielding, now time.Time) (*store.
 	})
 }
 
-// awaitChildren ends a turn without an error whose run waits for its children: the run is queued
-// again, with a block that lasts until they have ended.
+// awaitChildren queues the run after a successful turn, with a block until its children have ended.
 func awaitChildren(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	if run.Family == nil || run.Family.Children == 0 || len(ev.children) > store.MaxChildren {
 		failed := *ev
@@ -69,9 +66,8 @@ func awaitChildren(run *store.Run, ev *Evidence, node string, now time.Time) (*s
 	return yieldTo(run, ev, yielding{await: block}, now)
 }
 
-// retryTurn schedules the retry of a turn after a transient failure. If the contract does not allow
-// a retry, because the retries are used up or the run is sticky, the failure is decided like any
-// other.
+// retryTurn schedules a retry after a transient failure. If the contract does not allow one,
+// because the retries are used up or the run is sticky, the failure is decided like any other.
 func retryTurn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	yielded, err := yieldTo(run, ev, yielding{passing: ev.passingFailure()}, now)
 	if Refused(err) {

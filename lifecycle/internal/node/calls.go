@@ -15,18 +15,18 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
-// An engine may panic, exit its goroutine, hang, or return late. Every method of an engine is
-// called through Guard or Call, so that an engine's fault costs one run and never the process.
+// An engine may panic, exit its goroutine, hang, or return late. Its methods are called only
+// through Guard or Call, so that its fault costs one run and never the process.
 
-// How long an engine may take to return once the context of its call has ended: from a turn, which
-// may have processes to end, and from any other call. After that the call is stuck: the library
-// continues without it, and lists it until it returns.
+// How long an engine may take to return after its call's context has ended: from a turn, which may
+// have processes to end, and from other calls. Then the call is stuck: the library continues
+// without it, and lists it until it returns.
 const (
 	TurnReturnLimit = 10 * time.Second
 	CallReturnLimit = 2 * time.Second
 )
 
-// How long calls of an engine may take outside of turns before their context ends.
+// Time limits of engine calls outside of turns.
 const (
 	ReapLimit    = time.Minute
 	CleanUpLimit = time.Minute
@@ -35,11 +35,10 @@ const (
 	LossLimit    = 5 * time.Second
 )
 
-// EngineCall names a call of an engine.
 type EngineCall struct {
 	Engine, Method string
-	RunID          string    // empty: the call is about no run
-	Attempt        int       // 0: the call is outside of a turn
+	RunID          string    // empty: about no run
+	Attempt        int       // 0: outside of a turn
 	Since          time.Time // when the library stopped waiting
 }
 
@@ -54,19 +53,17 @@ func (c EngineCall) String() string {
 	return text
 }
 
-// StuckCalls are the calls that are stuck.
 type StuckCalls struct {
 	mu    sync.Mutex
 	calls map[*StuckCall]bool // guarded by mu
 }
 
-// StuckCall is a call that is stuck, or may become so.
+// StuckCall is a call that is or may become stuck.
 type StuckCall struct {
 	EngineCall
 	returned bool // guarded by StuckCalls.mu
 }
 
-// Add adds the call, unless it has returned.
 func (s *StuckCalls) Add(c *StuckCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +76,7 @@ func (s *StuckCalls) Add(c *StuckCall) {
 	s.calls[c] = true
 }
 
-// Remove removes the call when it returns, or keeps Add from adding it.
+// Remove removes a returned call, or keeps Add from adding it.
 func (s *StuckCalls) Remove(c *StuckCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +84,6 @@ func (s *StuckCalls) Remove(c *StuckCall) {
 	delete(s.calls, c)
 }
 
-// HasTurnOf reports whether a turn of the run is stuck.
 func (s *StuckCalls) HasTurnOf(runID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +95,7 @@ func (s *StuckCalls) HasTurnOf(runID string) bool {
 	return false
 }
 
-// List returns the calls, the oldest first.
+// List returns the calls, oldest first.
 func (s *StuckCalls) List() []EngineCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,12 +109,11 @@ func (s *StuckCalls) List() []EngineCall {
 	return all
 }
 
-// ErrExited is the error of a call whose engine ended the goroutine by runtime.Goexit, as t.FailNow
-// in a test does.
+// ErrExited: the engine ended the goroutine by runtime.Goexit, as t.FailNow does.
 var ErrExited = errors.New("the engine exited the goroutine that called it")
 
-// Guard calls an engine on this goroutine, and turns a panic into an error with the panic's
-// value; the stack is logged. It cannot keep the engine from exiting the goroutine.
+// Guard calls an engine on this goroutine, and turns a panic into an error with its value, logging
+// the stack. It cannot stop the engine from exiting the goroutine.
 func (p *Process) Guard(what EngineCall, fn func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -131,10 +126,10 @@ func (p *Process) Guard(what EngineCall, fn func() error) (err error) {
 	return fn()
 }
 
-// engineError is a copy of an engine's error that has no methods of the engine: those may panic.
+// engineError copies an engine's error without its methods, which may panic.
 type engineError struct {
 	text string
-	is   error // the original's match among this package's sentinels, or nil
+	is   error // the sentinel of this package that the original matches, or nil
 }
 
 func (e *engineError) Error() string { return e.text }
@@ -154,8 +149,7 @@ func flattenError(err error) error {
 }
 
 // Call calls an engine on a separate goroutine, with a context that ends after limit. If the engine
-// has not returned CallReturnLimit after that context has ended, the call is stuck, and Call
-// returns without it.
+// has not returned CallReturnLimit after that, the call is stuck, and Call returns without it.
 func (p *Process) Call(
 	ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error,
 ) error {

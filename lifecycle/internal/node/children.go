@@ -14,13 +14,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file starts children: runs that turns of another run, the parent, start. A child is a run
-// like any other. Its id is derived from its parent's id and a key, so it is started once, however
-// often the turn of its parent is repeated. A parent that waits for children is a queued run with a
-// block of the kind children.
+// Children are runs started by turns of another run, the parent. A child's id is derived from its
+// parent's id and a key, so it is started once, however often the parent's turn is repeated. A
+// parent that waits for children is queued with a block of the kind children.
 //
-// Three kinds of commits leave work to do for relatives of their run. Some node must do it, even if
-// the process that made the commit crashes right afterwards:
+// Three kinds of commits leave work for relatives of their run, which some node must do even after
+// a crash of the committing process:
 //
 //	a run begins to wait for children    some of them may have ended already
 //	a child ends                         its parent may be waiting for it
@@ -29,20 +28,19 @@ import (
 // Each of these commits sets Family.Due of its run. Store.Due returns the run until a node has done
 // this work (families).
 
-// ChildPrefix begins the ids of children, and no id that a host or its users choose: otherwise a
-// submitter could occupy the id of another run's child, which anyone can compute.
+// ChildPrefix begins the ids of children only: anyone can compute a child's id, and could otherwise
+// occupy it by a submission.
 const ChildPrefix = "child-"
 
-// childID is the id of the child that the parent starts with this key.
 func childID(parent, key string) string {
 	body := binary.AppendUvarint(nil, uint64(len(parent)))
 	sum := sha256.Sum256(append(append(body, parent...), key...))
 	return ChildPrefix + IDEncoding.EncodeToString(sum[:20])
 }
 
-// Spawn implements engine.Parent. It makes two commits: the first counts the child in the parent's
-// record, under the turn's fence, and the second creates the child. After a crash between the two,
-// the turn is repeated and calls Spawn again, with the same id.
+// Spawn implements engine.Parent by two commits: the first counts the child in the parent's record,
+// under the turn's fence, the second creates the child. After a crash between them, the repeated
+// turn calls Spawn again with the same id.
 func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	t := (*turn)(s)
 	if c.Key == "" || len(c.Key) > engine.MaxChildKey {
@@ -64,14 +62,13 @@ func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	switch {
 	case err == nil:
 		return id, nil
-	case errors.Is(err, store.ErrExists): // created by an earlier try of this call, or by an earlier, lost turn
+	case errors.Is(err, store.ErrExists): // created by an earlier try of this call or a lost turn
 		_, err = t.readChild(ctx, id)
 		return id, err
 	}
 	return "", fmt.Errorf("engine: child not started: %w", err)
 }
 
-// newChild makes the commit that creates a child.
 func (t *turn) newChild(parent *store.Run, id string, c *engine.Child) (*store.Commit, error) {
 	family := &store.Family{Ancestors: []string{parent.ID}}
 	if parent.Family != nil {
@@ -140,8 +137,8 @@ func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	}
 }
 
-// readChild reads a child of the turn's run, or returns store.ErrNotFound. If the store fails, it
-// retries. The result is durable, because the turn relies on it.
+// readChild reads a child of the turn's run, or returns store.ErrNotFound. It retries failures. The
+// result is durable, since the turn relies on it.
 func (t *turn) readChild(ctx context.Context, id string) (child store.Run, _ error) {
 	err := t.untilAnswered(ctx, "child not read", func() (err error) {
 		child, err = t.node.proc.ConfirmedRun(ctx, id)

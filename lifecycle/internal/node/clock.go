@@ -8,27 +8,25 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// StoreClock has the store's time. Its timers run on this machine.
+// StoreClock has the store's time, with timers of this machine.
 type StoreClock struct {
 	Store   store.Timekeeper
 	Machine engine.Clock
 }
 
-// Now returns the store's time.
 func (c StoreClock) Now() time.Time { return c.Store.Now() }
 
-// Timer returns a timer of this machine.
 func (c StoreClock) Timer(d time.Duration) (<-chan time.Time, func()) { return c.Machine.Timer(d) }
 
-// StoreTime is the time as every store represents it: UTC, in microseconds.
+// StoreTime is the time as stores represent it: UTC, in microseconds.
 func StoreTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// CommitTime is the present time, as a commit records it.
+// CommitTime is the current time, as a commit records it.
 func CommitTime(c engine.Clock) time.Time { return StoreTime(c.Now()) }
 
 // MonotonicNow is for measuring durations on this machine. With the system's clock it has a
-// monotonic reading, which is independent of clock changes. It must not be stored or compared with
-// a stored time.
+// monotonic reading, independent of clock changes. It must not be stored or compared with stored
+// times.
 func MonotonicNow(c engine.Clock) time.Time {
 	if c, ok := c.(StoreClock); ok { // the store's time may be corrected at any moment
 		return c.Machine.Now()
@@ -36,14 +34,14 @@ func MonotonicNow(c engine.Clock) time.Time {
 	return c.Now()
 }
 
-// Poller waits for a wake-up, or until the poll interval is over. A wake-up does not start the
-// interval again, so that frequent hints cannot put off a poll.
+// Poller waits for a wake-up or the end of the poll interval. A wake-up does not restart the
+// interval, so that frequent hints cannot delay a poll.
 type Poller struct {
 	Clock    engine.Clock
 	Wake     <-chan struct{}
 	Interval time.Duration
 
-	tick    <-chan time.Time // of the interval's timer; nil: no interval has started
+	tick    <-chan time.Time // of the interval's timer; nil: not started
 	release func()           // releases the timer
 }
 

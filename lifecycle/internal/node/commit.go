@@ -12,11 +12,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// decision makes the commit that follows from the run's record. It is a pure function: when the
-// store fails, it is called again, with a later time.
+// decision makes a commit from the run's record. It is pure: when the store fails, it is called
+// again with a later time.
 type decision func(run *store.Run, now time.Time) (*store.Commit, error)
 
-// commit stores a decision of the worker about its run.
 func (t *turn) commit(d decision) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -25,15 +24,14 @@ func (t *turn) commit(d decision) error {
 
 // commitLocked is commit for a caller that holds mu.
 //
-// Every commit of a worker carries a fence: its node and its epoch. Once the run was canceled or
-// taken over, the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. As long
-// as the store fails and the node is alive, the commit is tried again with backoff. A try that
-// failed may have been stored nevertheless, so findCommitted reads the run before the next try. For
-// the same reason ErrStaleEpoch does not end the retries after a failed try: perhaps the failed try
-// was stored, and the run has been answered or claimed since.
+// Every commit of a worker carries a fence: its node and epoch. Once the run was canceled or taken
+// over, the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. While the
+// store fails and the node is alive, the commit is retried with backoff. A failed try may have been
+// stored, so findCommitted reads the run before the next one; and ErrStaleEpoch does not end the
+// retries then, since the run may have been answered or claimed after the stored try.
 func (t *turn) commitLocked(d decision) error {
 	backoff := firstBackoff
-	failed := false // an earlier try failed, and may have been stored nevertheless
+	failed := false // an earlier try failed, and may have been stored
 	for {
 		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may belong to another claim by
 			// now
@@ -85,8 +83,8 @@ func (t *turn) commitLocked(d decision) error {
 	}
 }
 
-// foundTransaction reports whether the run was changed by a transaction of the host that was left
-// under way (waitForEngine). Then the turn's record is the run as that has stored it.
+// foundTransaction reports whether an unfinished transaction of the host (waitForEngine) has
+// changed the run. Then the turn's record is the stored run.
 func (t *turn) foundTransaction() bool {
 	if t.inTransaction == nil {
 		return false
@@ -100,29 +98,26 @@ func (t *turn) foundTransaction() bool {
 	return true
 }
 
-// firstBackoff is the pause before a commit is tried a second time. It doubles with each try, up to
-// a poll.
+// firstBackoff is the first pause between tries. It doubles with each, up to a poll.
 const firstBackoff = 20 * time.Millisecond
 
-// errCommitsLost ends a turn if the store no longer has commits of the turn that it had
-// acknowledged: a standby without the last commits took over, or a backup was restored. The turn
-// counts as interrupted.
+// errCommitsLost ends a turn as interrupted if the store has lost acknowledged commits of the turn:
+// a standby without them took over, or a backup was restored.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// commitStatus is the stored state of a commit without an acknowledgement.
+// commitStatus is the stored state of an unacknowledged commit.
 type commitStatus int
 
 const (
 	commitUnknown   commitStatus = iota // the store cannot be read now
-	commitNotStored                     // the run is as its worker stored it last: the commit may be tried again
-	commitStored                        // the turn's record is the run as it is stored
+	commitNotStored                     // the run is as its worker stored it last: the commit may be retried
+	commitStored                        // the turn's record is the stored run
 	runChanged                          // another writer has changed the run
 )
 
-// findCommitted determines whether a commit of unknown outcome was stored. Any attempt counts: they
-// differ only in their time. It recognizes the commit by version and state, which is sufficient:
-// under the worker's epoch no other writer changes the run before it waits, except to end it. The
-// error is errCommitsLost or nil.
+// findCommitted determines whether a commit of unknown outcome was stored. Any try counts: they
+// differ only in their time. Version and state identify it, since under the worker's epoch no other
+// writer changes the run before it waits, except to end it. The error is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	stored, err := t.node.proc.Store.Run(t.node.live, run.ID)
 	if err != nil {
@@ -135,7 +130,7 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	if stored.Epoch == t.epoch && stored.Version == t.record.Version {
 		return commitNotStored, nil
 	}
-	// The worker forgets its outcome if it is stored, or if the run was changed: so the stored record
+	// The worker drops its outcome if it is stored or the run was changed, so the stored record
 	// must be durable.
 	stored, err = t.node.proc.ConfirmedRun(t.node.live, run.ID)
 	if err != nil {
@@ -148,23 +143,23 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	return commitStored, nil
 }
 
-// isCommitted reports whether the stored record is the one to be committed, or a later one that can
-// only have followed from it.
+// isCommitted reports whether the stored record is the committed one, or a later one that can only
+// have followed from it.
 func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false
 	}
 	if stored.Version > run.Version {
-		// The commit made the run wait, and the run was answered since then. It is still this
-		// node's if the node holds its resident process.
+		// The commit made the run wait, and the run was answered since. It is still this node's if
+		// the node holds its resident process.
 		return run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 	}
 	return stored.Version == run.Version && stored.State == run.State && sameJournal(stored, run)
 }
 
-// sameJournal reports whether the journals of the two have the same size. Two commits of a turn may
-// have the same version, if the second supersedes a transaction of the host (settleTransaction);
-// the size of the journal then shows which of them was stored.
+// sameJournal compares the sizes of the journals. Two commits of a turn may have the same version,
+// if the second supersedes a transaction of the host (settleTransaction); the size shows which was
+// stored.
 func sameJournal(a, b *store.Run) bool {
 	if a.Journal == nil || b.Journal == nil {
 		return a.Journal == b.Journal
@@ -172,15 +167,14 @@ func sameJournal(a, b *store.Run) bool {
 	return *a.Journal == *b.Journal
 }
 
-// lastStored is the run as this worker stored it last.
 func (t *turn) lastStored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return *t.record
 }
 
-// untilAnswered calls f, which reads or writes the store, until the store has answered, even if by
-// a refusal, or until ctx ends.
+// untilAnswered calls f, which reads or writes the store, until the store answers, even by a
+// refusal, or ctx ends.
 func (t *turn) untilAnswered(ctx context.Context, what string, f func() error) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
 		err := f()

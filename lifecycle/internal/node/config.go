@@ -14,23 +14,22 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Config configures the nodes of a process. All fields are required, except Folders.
+// Config configures the nodes of a process. All fields except Folders are required.
 type Config struct {
 	Process *Process
-	// Lease, Grace and Poll are from lifecycle.Config, with the defaults filled in.
+	// Lease, Grace and Poll are from lifecycle.Config, with defaults applied.
 	Lease, Grace, Poll time.Duration
 	// Engines are the names of the engines, sorted.
 	Engines []string
 	Folders Folders
-	// Permits bounds the turns of the process: each that executes here holds one.
+	// Permits bounds the process's turns: each executing turn holds one.
 	Permits *semaphore.Weighted
 	Specs   Specs
-	// Subscribe has onHint called for each hint of the store, until stop is called. onHint does not
+	// Subscribe calls onHint for each hint of the store, until stop is called. onHint does not
 	// block.
 	Subscribe func(onHint func(store.Hint)) (stop func())
 }
 
-// Spec is the part of a run's specification that its turns need.
 type Spec struct {
 	Prompt       string
 	Input        json.RawMessage
@@ -44,36 +43,35 @@ type Spec struct {
 	Retry        *store.Retry
 	Ask          *interaction.AskPolicy
 	Submitter    string
-	// Stored is the stored form, without a fork's inheritance, as input of Specs.Child.
+	// Stored is the stored form, without a fork's inheritance, for Specs.Child.
 	Stored []byte
 }
 
-// Specs reads and makes specifications in their stored form, which only package lifecycle knows.
+// Specs decodes and makes stored specifications, whose form only package lifecycle knows.
 type Specs interface {
 	// Decode decodes a run's stored specification and, for a fork, its inheritance.
 	Decode(runID string, stored []byte) (Spec, *decide.Origin, error)
-	// Child creates the record and the stored specification of a child. Fields that c does not set are
-	// the parent's.
+	// Child creates a child's record and stored specification. Fields missing in c are the
+	// parent's.
 	Child(parentID string, parent *Spec, id string, c *engine.Child, now time.Time) (store.Run, []byte, error)
 }
 
-// Notices informs the host. Its methods must not block, and keep nothing of a record.
+// Notices informs the host. Its methods must not block, and retain no record.
 type Notices interface {
 	// Committed is called for each stored commit.
 	Committed(cm *store.Commit)
 	// Claimed is called for each run whose turn a claim has started.
 	Claimed(run *store.Run)
-	// StartTurn is called before the engine executes a turn that was started at that time. It returns
-	// the context for the engine, nil for ctx, and the turn's trace.
+	// StartTurn is called before the engine executes a turn started at that time. It returns the
+	// engine's context, nil for ctx, and the turn's trace.
 	StartTurn(ctx context.Context, run *store.Run, at time.Time, meta map[string]string) (
 		forEngine context.Context, trace string)
-	// TurnEnded is called when a turn has ended, with the latest known record.
+	// TurnEnded is called at a turn's end, with the latest known record.
 	TurnEnded(run *store.Run, turn EndedTurn)
 }
 
-// EndedTurn is a turn that has ended; see lifecycle.EndedTurn.
 type EndedTurn struct {
-	Stored  bool // the end of the turn was stored
+	Stored  bool // the turn's end was stored
 	Queued  time.Duration
 	Usage   store.Usage
 	Meta    map[string]string
@@ -85,7 +83,7 @@ type member struct {
 	proc *Process
 	cfg  *Config
 	id   string
-	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
-	// shutdown ends it only when the turns have ended, or have taken too long.
+	// live ends when the node may not execute any more: turns and their commits depend on it. A
+	// shutdown ends it after the turns, or when they take too long.
 	live context.Context //nolint:containedctx // the life of the node, not of a call
 }

@@ -13,24 +13,22 @@ import (
 // DueBatch is how many deadlines are fired in one batch of commits.
 const DueBatch = store.MaxBatch
 
-// Deadlines fires the deadlines of runs.
 type Deadlines struct {
 	*Process
 
 	Poll time.Duration
-	// Wake wakes the scheduler: the not-before time of a run may have passed. Expected says that a
-	// time had come that this process knew of.
+	// Wake wakes the scheduler: the not-before time of a run may have passed. expected: this
+	// process knew of the time.
 	Wake func(expected bool)
 }
 
-// Serve fires deadlines when they fall due, and wakes the scheduler at a run's not-before time. It
-// sleeps until the next of these times that it knows, at most one poll. Every node of a store does
-// so; of several that fire the same deadline, one succeeds, by compare-and-set.
+// Serve fires deadlines when due, and wakes the scheduler at not-before times. It sleeps until the
+// next known time, at most one poll. Every node does so; of several that fire one deadline, one
+// succeeds by compare-and-set.
 //
-// A lost commit does not prove that the deadline has fired: the winner may have been a claim of the
-// question, or the reply to another question of the run. So Serve immediately rereads the due runs.
-// If it loses again, it waits for the next poll, so that constantly changing runs keep no node
-// busy.
+// A lost commit does not prove that the deadline was fired: a claim or a reply to another question
+// may have won. So Serve immediately rereads the due runs once; after another loss it waits for the
+// next poll, so that constantly changing runs keep no node busy.
 func (d *Deadlines) Serve(ctx context.Context) error {
 	related := families{Process: d.Process, open: make(map[string]string)}
 	again := false
@@ -59,7 +57,7 @@ func (d *Deadlines) Serve(ctx context.Context) error {
 }
 
 // sleepUntilDue sleeps until the earliest known time, at most one poll: setting the clock back must
-// not make the sleep longer.
+// not prolong the sleep.
 func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	poll, stop := d.Clock.Timer(d.Poll)
 	defer stop()
@@ -74,7 +72,7 @@ func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 			due, stopTimer = d.Clock.Timer(left)
 		}
 		select {
-		case <-d.Due.Changed: // something falls due earlier than was known
+		case <-d.Due.Changed: // something falls due earlier than known
 			stopTimer()
 			continue
 		case <-poll:
@@ -86,8 +84,8 @@ func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	}
 }
 
-// fire executes the due actions of these runs, and returns their number. Lost reports that a commit
-// lost: a reply, a cancel, another change or another node was first.
+// fire executes the due actions of these runs, and returns their number. lost reports that a commit
+// lost against another change.
 func (d *Deadlines) fire(ctx context.Context, due []store.Run, now time.Time) (fired int, lost bool) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {

@@ -1,11 +1,10 @@
 // Package node has the work of a serving process: it claims runs, executes their turns with
-// engines, fires deadlines, and recovers the runs of dead processes. It decides nothing: it loads a
-// run, package decide decides, and Process stores the commit. Package lifecycle starts this work in
-// Serve and Recover, and declares the types that hosts see. Config, Specs and Notices are a node's
-// interface to lifecycle.
+// engines, fires deadlines, and recovers the runs of dead processes. It loads a run, package decide
+// decides, and Process stores the commit. Package lifecycle starts this work in Serve and Recover;
+// Config, Specs and Notices are a node's interface to it.
 //
-// No process state has to agree with the store. The loops of a node read the store, act, and rely
-// on its compare-and-set and on the fence of each commit. Where to start reading:
+// No process state has to agree with the store: a node's loops read the store, act, and rely on its
+// compare-and-set and each commit's fence. Where to start reading:
 //
 //	a node      Join, Node.Serve and its loops (node.go), its lease (heartbeat.go, lease.go)
 //	a claim     schedule, claim and dispatch to a worker (scheduler.go); runs that have lost their
@@ -16,6 +15,6 @@
 //	            parked runs (sessions.go)
 //	deadlines   Deadlines (deadlines.go), parents and children (family.go)
 //
-// A turn uses its node only as a member of the store and as its turnOwner, so that each of the
-// groups above can be read separately.
+// A turn uses its node only as a member and as its turnOwner, so the groups above can be read
+// separately.
 package node

@@ -8,19 +8,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// DueHint is the earliest time at which something falls due, as far as this process knows. It is a
-// hint: Serve also polls the store.
+// DueHint is the earliest known time at which something falls due. Serve also polls the store.
 type DueHint struct {
-	Changed chan struct{} // receives when the earliest time has become earlier
+	Changed chan struct{} // receives when the earliest time moves forward
 
 	mu sync.Mutex
 	at time.Time // guarded by mu; zero: none known
 }
 
-// NewDueHint returns a hint that knows of no time.
 func NewDueHint() *DueHint { return &DueHint{Changed: make(chan struct{}, 1)} }
 
-// Note adds a time. It sends on Changed when that is earlier than all that were known.
+// Note adds a time. It sends on Changed if that is the earliest.
 func (d *DueHint) Note(t time.Time) {
 	if t.IsZero() {
 		return
@@ -39,7 +37,7 @@ func (d *DueHint) Note(t time.Time) {
 	}
 }
 
-// NoteRun adds the time at which something falls due for a run that was just stored.
+// NoteRun adds the due time of a run that was just stored.
 func (d *DueHint) NoteRun(r *store.Run) {
 	if r.Family != nil {
 		d.Note(r.Family.Due)
@@ -51,8 +49,8 @@ func (d *DueHint) NoteRun(r *store.Run) {
 	d.Note(r.Deadline)
 }
 
-// Reset clears the known times, and returns the earliest one. It is called before the store is
-// queried, so that times added concurrently are retained.
+// Reset clears the known times, and returns the earliest. Call it before querying the store, to
+// retain times added concurrently.
 func (d *DueHint) Reset() (earliest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

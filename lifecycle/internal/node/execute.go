@@ -18,15 +18,15 @@ import (
 )
 
 // execute prepares the turn (engine, profile, folders), and lets the engine execute it in one or
-// more rounds. If the engine cannot execute the turn, the evidence describes a failed or
-// interrupted process. It is nil if the turn was settled without this worker.
+// more rounds. If the engine cannot, the evidence describes a failed or interrupted process. It is
+// nil if the turn was settled without this worker.
 func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	e := t.node.proc.Engines[t.call.Engine]
 	if e == nil {
 		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
 			t.call.Engine))
 	}
-	if t.node.proc.Stuck.HasTurnOf(t.call.RunID) { // an engine never executes two turns of one run at one time
+	if t.node.proc.Stuck.HasTurnOf(t.call.RunID) { // an engine never executes two turns of one run concurrently
 		return t.collectEvidence(engine.Outcome{Process: engine.Process{
 			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
 				"returned from its engine in this process",
@@ -71,8 +71,8 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 
 // failed is the evidence of a turn that the engine could not execute.
 //
-// A transient error of the library, such as too many open files, is retried like an engine's; an
-// engine that returned a Failure has decided about that.
+// A transient error of the library, such as too many open files, is retried; a returned Failure is
+// the engine's own decision.
 func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 	o := failedOutcome(code, err)
 	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
@@ -81,8 +81,7 @@ func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 	return t.collectEvidence(o)
 }
 
-// limitTime interrupts the turn when d has passed on the node's clock, unless stop was called
-// before.
+// limitTime interrupts the turn after d on the node's clock, unless stop was called before.
 func (t *turn) limitTime(d time.Duration) (stop func()) {
 	tick, stopTimer := t.node.proc.Clock.Timer(d)
 	done := make(chan struct{})
@@ -126,8 +125,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 	return ev
 }
 
-// observeStart calls Observer.Start before the engine executes the turn, and returns the context
-// for the engine: from Start, or ctx.
+// observeStart calls Observer.Start, and returns the engine's context.
 func (t *turn) observeStart(ctx context.Context) context.Context {
 	forEngine, trace := t.node.proc.Notices.StartTurn(ctx, t.record, t.claimed, t.spec.Meta)
 	if forEngine == nil {
@@ -141,7 +139,7 @@ func (t *turn) observeStart(ctx context.Context) context.Context {
 	return forEngine
 }
 
-// runEngine has the engine execute one round of the turn, unless the turn has been interrupted.
+// runEngine executes one round of the turn, unless the turn was interrupted.
 func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
 	if ctx.Err() != nil {
 		return engine.Outcome{Process: decide.InterruptedProcess(context.Cause(ctx), engine.Process{})}
@@ -166,13 +164,12 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	return o
 }
 
-// failedOutcome is the outcome of a turn that has failed with the error.
 func failedOutcome(code fsm.Code, err error) engine.Outcome {
 	return engine.Outcome{Process: decide.FailedProcess(code, err)}
 }
 
-// withPlainHints returns the outcome with such hints of its questions as can be stored. It is
-// called within Guard: hints may have methods, which are code of the engine.
+// withPlainHints keeps the hints that can be stored. It is called within Guard, since hints may
+// have methods of the engine.
 func withPlainHints(o engine.Outcome) engine.Outcome {
 	o.Questions = slices.Clone(o.Questions)
 	for i := range o.Questions[:min(len(o.Questions), interaction.MaxQuestions)] {
@@ -187,7 +184,7 @@ func withPlainHints(o engine.Outcome) engine.Outcome {
 	return o
 }
 
-// askProfile asks the engine how it continues after a wait, and records it for the turn.
+// askProfile asks how the engine continues after a wait, and records it for the turn.
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
 	var profile engine.Profile
 	var failure *engine.Failure
@@ -214,8 +211,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 	return profile.Kind, nil
 }
 
-// noteCall notes which method of the engine the worker is about to call: if it gets stuck there,
-// Stuck names it. It returns the whole call.
+// noteCall records the method about to be called, for Stuck. It returns the whole call.
 func (t *turn) noteCall(method string) EngineCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,8 +219,8 @@ func (t *turn) noteCall(method string) EngineCall {
 	return t.call
 }
 
-// noteBegin records that the worker is about to call the engine. It refuses if the turn was settled
-// without this worker, because a turn returned to the queue must not be executed afterwards.
+// noteBegin records that the engine is about to be called. It refuses if the turn was settled
+// without this worker: a turn returned to the queue must not be executed.
 func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -235,8 +231,7 @@ func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	return t.call, true
 }
 
-// dialectOf is the dialect of an engine with the profile, for one turn: each has a new nonce, which
-// is not stored.
+// dialectOf returns a profile's dialect for one turn, with a new, unstored nonce.
 func dialectOf(p engine.Profile, s *Spec) decide.Dialect {
 	d := decide.Dialect{Plain: p.Plain, Questions: s.MaxQuestions}
 	if p.Signed && !p.Plain && s.Mode == fsm.ModeInteractive {
@@ -245,14 +240,13 @@ func dialectOf(p engine.Profile, s *Spec) decide.Dialect {
 	return d
 }
 
-// currentDialect is the engine's dialect, once its profile is known.
 func (t *turn) currentDialect() decide.Dialect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dialect
 }
 
-// collectEvidence reads the outcome of a turn, or of one round of it.
+// collectEvidence reads the outcome of a turn or round.
 func (t *turn) collectEvidence(o engine.Outcome) *decide.Evidence {
 	t.mu.Lock()
 	terms := decide.Terms{Profile: t.profile, Dialect: t.dialect, Begun: t.begun, Host: t.node.proc.Host,
@@ -266,8 +260,8 @@ func (t *turn) collectEvidence(o engine.Outcome) *decide.Evidence {
 	return ev
 }
 
-// cancelWithParent cancels the run if its parent ended before this turn could begin, and reports
-// whether it did. The engine is not called then.
+// cancelWithParent cancels the run, without calling the engine, if its parent ended before this
+// turn could begin.
 func (t *turn) cancelWithParent(ctx context.Context) bool {
 	run := t.lastStored()
 	id := run.Parent()

@@ -13,30 +13,28 @@ import (
 )
 
 // families processes the due relatives of runs, and then commits that nothing is due: it lets
-// parents continue, and cancels the children of ended runs. Its decisions are based on the store,
-// and each commit compares the version of its run. So the same work may be repeated, also by
-// several nodes at once. A families value is used by one goroutine.
+// parents continue, and cancels the children of ended runs. Each commit compares the version of its
+// run, so the work may be repeated, also by several nodes at once. It is used by one goroutine.
 //
-// A parent may have a thousand children, and each that ends may be the last one. If each end read
-// all children, a thousand ends would read a million records. So families remembers one open child
-// per parent; while it is still open, the others are not read. It remembers the child with the
-// lowest id. Ids are hashes, so this child ends at a random place among the others, and all of a
-// thousand children are read about eight times, in whatever order they end.
+// A parent may have a thousand children, and each end may be the last: if each end read all
+// children, a thousand ends would read a million records. So families remembers one open child per
+// parent, that with the lowest id; while it is open, the others are not read. Ids are hashes, so
+// this child ends at a random place among the others, and a thousand children are all read about
+// eight times, whatever their order of ending.
 type families struct {
 	*Process
 
-	open map[string]string // a child that was open, by its parent's id; at most maxKnownOpen
+	open map[string]string // an open child by its parent's id; at most maxKnownOpen
 }
 
-// maxKnownOpen is for how many parents a node remembers an open child. Beyond that it forgets all
-// of them, and reads their children again.
+// maxKnownOpen bounds the remembered parents; beyond it all are forgotten, and their children read
+// again.
 const maxKnownOpen = 1024
 
-// OpenStates are the states of runs that have not ended.
 var OpenStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
-// serveDue processes the due relatives of these runs. It returns the runs that were due for another
-// reason, such as a deadline, and reports whether it stored anything.
+// serveDue processes the due relatives of these runs. It returns the runs due for another reason,
+// such as a deadline, and whether it stored anything.
 func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time) (others []store.Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
@@ -63,8 +61,8 @@ func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time)
 	return others, f.commitDue(ctx, batch) > 0
 }
 
-// serveEnded processes the end of some children of the same parent: the parent may continue, and
-// their children end with them. It returns the commits of completely processed children.
+// serveEnded processes the end of some children of one parent: the parent may continue, and their
+// own children end. It returns the commits of completely processed children.
 func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now time.Time) (done []store.Commit) {
 	due, informed := f.informParent(ctx, siblings, now)
 	if !informed {
@@ -78,7 +76,7 @@ func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now ti
 	return done
 }
 
-// byParent groups runs by their parent. The runs without a parent are a group, too.
+// byParent groups runs by parent. Runs without one are a group, too.
 func byParent(runs []*store.Run) (groups [][]*store.Run) {
 	index := make(map[string]int)
 	for _, run := range runs {
@@ -92,7 +90,7 @@ func byParent(runs []*store.Run) (groups [][]*store.Run) {
 	return groups
 }
 
-// logFailure logs that something could not be done. It stays due, and is tried again.
+// logFailure logs a failure; the work stays due and is retried.
 func (f *families) logFailure(ctx context.Context, id string, err error) {
 	if ctx.Err() == nil {
 		f.Log.Error("processing a run's due relatives failed; trying again", "run", id, "err", err)
@@ -115,7 +113,7 @@ func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.T
 	return decide.FamilyDue(run, run.Block.Until), nil
 }
 
-// mayGoOn reports whether a run that waits for children has waited long enough.
+// mayGoOn reports whether a run has waited long enough for children.
 func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (bool, error) {
 	b := run.Block
 	if one, ok := f.open[run.ID]; ok && !b.Any && slices.Contains(b.Children, one) &&
@@ -143,7 +141,6 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 	return false, nil
 }
 
-// rememberOpen remembers the awaited open child with the lowest id.
 func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	first := ""
 	for _, id := range run.Block.Children {
@@ -158,8 +155,7 @@ func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 }
 
 // informParent lets the parent of these ended runs continue, if it waits for them. It returns their
-// new Family.Due: EndedChild as long as the parent lives, zero otherwise. If informed is false,
-// retry.
+// new Family.Due: EndedChild while the parent lives, else zero. If informed is false, retry.
 func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (
 	due time.Time, informed bool) {
 	id := ended[0].Parent()
@@ -197,8 +193,8 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	return store.EndedChild, f.commitDue(ctx, []store.Commit{decide.Detach(cm)}) > 0
 }
 
-// endChildren cancels the children of a run that has ended, and reports whether nothing is left to
-// do for them: they and all runs below them have ended, and none is kept for its parent any more.
+// endChildren cancels the children of an ended run, and reports whether nothing is left: all runs
+// below it have ended, and none is kept for its parent.
 func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.Time) (over bool) {
 	over = true
 	err := f.eachChild(ctx, store.Query{Parent: parent.ID}, func(page []store.Run) error {
@@ -212,7 +208,7 @@ func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.
 	return over && err == nil
 }
 
-// endPage does the work of endChildren for a page of the children.
+// endPage does the work of endChildren for a page of children.
 func (f *families) endPage(ctx context.Context, page []store.Run, reason string, now time.Time) (over bool, _ error) {
 	over = true
 	var release, cancel []store.Commit
@@ -242,12 +238,11 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 	return false, err
 }
 
-// ParentEnded is the reason that a child is canceled with.
+// ParentEnded is a canceled child's reason.
 func ParentEnded(parent *store.Run) string {
 	return fmt.Sprintf("its parent run %s has ended: %s", parent.ID, parent.State)
 }
 
-// eachChild calls each with every page of the listing.
 func (f *families) eachChild(ctx context.Context, q store.Query, each func(page []store.Run) error) error {
 	for q.Limit = store.MaxBatch; ; {
 		page, err := f.Store.Runs(ctx, q)
@@ -263,9 +258,8 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitDue stores commits for due runs, and returns the number of stored ones. A commit that was
-// not stored lost against another change, or its run stays due. Observers get notices only of
-// commits with events.
+// commitDue stores commits for due runs, and returns the number stored. Others lost against another
+// change, or their runs stay due. Only commits with events cause notices.
 func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0
@@ -283,8 +277,8 @@ func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	return stored
 }
 
-// countStored counts the commits that were stored, and notes when their runs are due next. A commit
-// that lost against another one is not counted, and is no error.
+// countStored counts the stored commits, and notes when their runs are due next. A lost commit is
+// no error.
 func (f *families) countStored(batch []store.Commit, errs []error) (stored int, _ error) {
 	var failed error
 	for i, err := range errs {

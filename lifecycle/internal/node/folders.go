@@ -17,25 +17,25 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Folders are the folders of runs: one for each run, below one directory.
+// Folders are the runs' folders below one directory.
 type Folders struct {
 	Dir   string // empty: runs have no folders
-	Store string // the identity of the runs' store; empty if it has none
+	Store string // the identity of the runs' store; empty if none
 }
 
-// Workspace has the folders of a run; all are empty if Folders.Dir is.
+// Workspace has a run's folders; empty if Folders.Dir is.
 type Workspace struct{ Work, Artifacts, Transcripts, Home string }
 
-// Prepare creates the run's folders. The working folder is created only as long as the run has no
-// session: a turn that lost its files must not continue with an empty folder. Only the host's user
-// can access the folders. A symbolic link in place of a folder is refused: the agent could have
-// planted it. WorkDir is the working folder chosen by the caller; empty: default.
+// Prepare creates the run's folders, private to the host's user. The working folder is created only
+// while the run has no session: a turn that lost its files must not continue with an empty folder.
+// A symbolic link in place of a folder is refused: the agent could have planted it. workDir is the
+// caller's working folder; empty: default.
 func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error) {
 	if f.Dir != "" {
 		w, err = f.prepareOwn(run, workDir == "")
 	}
 	if err == nil && workDir != "" {
-		if w.Work, err = Absolute(workDir); err == nil { // an earlier release stored it as it was given
+		if w.Work, err = Absolute(workDir); err == nil { // an earlier release stored it unchanged
 			err = isFolder(w.Work, os.Stat) // the caller's folder may be a link
 		}
 	}
@@ -45,8 +45,7 @@ func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error
 	return w, nil
 }
 
-// prepareOwn makes the folders below Dir. The working folder is among them unless the spec
-// names another one.
+// prepareOwn makes the folders below Dir, with the working folder unless the spec names another.
 func (f Folders) prepareOwn(run *store.Run, withWork bool) (Workspace, error) {
 	base, err := f.claim(run)
 	if err != nil {
@@ -72,8 +71,7 @@ func (f Folders) prepareOwn(run *store.Run, withWork bool) (Workspace, error) {
 	return w, err
 }
 
-// Absolute makes a relative path absolute, from the process's working folder. An empty path and an
-// absolute one stay as they are.
+// Absolute makes a relative path absolute. Empty and absolute ones stay.
 func Absolute(dir string) (string, error) {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir, nil
@@ -81,7 +79,6 @@ func Absolute(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// ensureDir makes the folder, unless it is there.
 func ensureDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -100,17 +97,17 @@ func isFolder(dir string, stat func(string) (fs.FileInfo, error)) error {
 	return err
 }
 
-// ownerFile in a run's folder says whose folder it is.
+// ownerFile in a run's folder names its owner.
 const ownerFile = "run.json"
 
 // maxOwnerRecord bounds the file in bytes, since an agent could have written it.
 const maxOwnerRecord = 4 << 10
 
-// ownerRecord identifies the run that owns a folder, among all runs that ever had its id, including
-// runs of other stores and pruned ones.
+// ownerRecord identifies a folder's run among all runs that ever had its id, including runs of
+// other stores and pruned ones.
 type ownerRecord struct {
 	RunID     string    `json:"run_id"`
-	Store     string    `json:"store,omitempty"` // its identity; empty for a store that has none
+	Store     string    `json:"store,omitempty"` // its identity; empty if none
 	CreatedAt time.Time `json:"created_at"`
 }
 
@@ -118,22 +115,21 @@ func (f Folders) ownerRecordOf(run *store.Run) ownerRecord {
 	return ownerRecord{RunID: run.ID, Store: f.Store, CreatedAt: run.CreatedAt.UTC()}
 }
 
-// sameRun reports whether the records are of the same run. A record without a store's identity was
-// written before the store had one.
+// sameRun compares two runs. A record without a store's identity is older than the identity.
 func (m ownerRecord) sameRun(o ownerRecord) bool {
 	return m.RunID == o.RunID && m.CreatedAt.Equal(o.CreatedAt) && (m.Store == o.Store || m.Store == "" ||
 		o.Store == "")
 }
 
-// alternateName is the name of the run's folder if the one named by its id belongs to another run.
-// No id contains a "~".
+// alternateName names the run's folder if the one named by its id belongs to another run. No id
+// contains a "~".
 func (m ownerRecord) alternateName() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
 }
 
-// OfSource are the working folder and the home of the run whose session a fork branches; each is
-// empty if it is not known or not here.
+// OfSource returns the working folder and the home of the run whose session a fork branches; empty
+// if unknown or elsewhere.
 func (f Folders) OfSource(from *decide.Origin) (work, home string) {
 	work = from.WorkDir
 	if f.Dir == "" {
@@ -149,7 +145,7 @@ func (f Folders) OfSource(from *decide.Origin) (work, home string) {
 	return work, filepath.Join(base, "home")
 }
 
-// Of is the path of the run's folder, and whether the folder exists and the run owns it.
+// Of is the path of the run's folder; owned: it exists and belongs to the run.
 func (f Folders) Of(run *store.Run) (base string, owned bool, err error) {
 	self := f.ownerRecordOf(run)
 	alternate := filepath.Join(f.Dir, self.alternateName())
@@ -170,9 +166,9 @@ func (f Folders) Of(run *store.Run) (base string, owned bool, err error) {
 	}
 }
 
-// claim finds the run's folder, or makes it and records the run as its owner. A folder
-// without an owner was prepared by the host, or made by an earlier release, and becomes the run's.
-// Of several hosts that claim it at the same time one gets it.
+// claim finds or makes the run's folder and records its owner. A folder without an owner was
+// prepared by the host or an earlier release, and becomes the run's. Of concurrent claims one
+// succeeds.
 func (f Folders) claim(run *store.Run) (string, error) {
 	for {
 		base, own, err := f.Of(run)
@@ -195,7 +191,6 @@ func (f Folders) claim(run *store.Run) (string, error) {
 	}
 }
 
-// readOwner reads the owner of a folder, if it has one.
 func readOwner(base string) (m ownerRecord, found bool, _ error) {
 	if err := isFolder(base, os.Lstat); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -216,8 +211,7 @@ func readOwner(base string) (m ownerRecord, found bool, _ error) {
 	return m, true, nil
 }
 
-// writeOwner records the owner of a folder. The error is fs.ErrExist if it has one. The file is
-// written as a whole or not at all.
+// writeOwner records a folder's owner atomically; fs.ErrExist if it has one.
 func writeOwner(base string, m ownerRecord) error {
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -244,8 +238,8 @@ func writeOwner(base string, m ownerRecord) error {
 	return renameOwner(root, temporary)
 }
 
-// renameOwner is how an owner is recorded on a file system that has no hard links. Of two hosts
-// that claim the folder at the same moment, both may succeed.
+// renameOwner records an owner on a file system without hard links. Of two concurrent hosts, both
+// may succeed.
 func renameOwner(root *os.Root, temporary string) error {
 	if _, err := root.Lstat(ownerFile); err == nil {
 		return fs.ErrExist

@@ -17,14 +17,14 @@ type endedTurn struct {
 	created time.Time // when its run was created
 }
 
-// sendHeartbeats renews the node's lease whenever a third of it has passed. The store answers with
-// the node's runs that hold a slot, which are compared with the executing ones. If the store
-// reports a lost lease, or the lease could not be renewed for its whole length, other nodes may
-// have taken over the runs: every turn that executes here is interrupted. In the second case the
-// turns continue as long as no other node could renew its lease either; see outage.
+// sendHeartbeats renews the node's lease every third of it. The store answers with the node's runs
+// that hold a slot, which are compared with the executing ones. If the lease is reported lost, or
+// could not be renewed for its whole length, other nodes may have taken over: every turn here is
+// interrupted. In the second case the turns continue while no other node could renew its lease
+// either; see outage.
 //
-// The node measures the lease on its own machine, from before its request to the store. So it gives
-// up no later than others take over, even if clocks are set, and even if the store never answers.
+// The node measures the lease on its own machine, from before its request. So it gives up no later
+// than others take over, even if clocks are set or the store never answers.
 func (n *Node) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
 	wait := interval
@@ -62,22 +62,21 @@ func (n *Node) sendHeartbeats(ctx context.Context) error {
 	}
 }
 
-// renewLease waits for the store's answer for as long as is left of the lease.
+// renewLease waits for the store's answer for the rest of the lease.
 func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.OwnedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
 	defer cancel()
 	return n.proc.Store.Renew(ctx, n.id, n.proc.LeaseTime())
 }
 
-// compareOwned compares the node's runs with a slot, from the store's answer to a heartbeat, with
-// the turns and resident processes here.
+// compareOwned compares the runs in a heartbeat's answer with the turns and resident processes
+// here.
 //
-//   - A turn or process whose run is no longer owned is ended: the run was canceled, or taken
-//     over. Turns started after the request cannot be in the answer, and are skipped, like
-//     turns younger than a third of the lease.
-//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted. Two
-//     consecutive heartbeats must agree, since the answer to its claim may be in transit; one is
-//     enough if its turn has ended here.
+//   - A turn or process whose run is no longer owned is ended: the run was canceled or taken over.
+//     Turns started after the request, or younger than a third of the lease, are skipped.
+//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted, after
+//     two consecutive heartbeats, since the answer to its claim may be in transit, or one if its
+//     turn has ended here.
 func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	n.mu.Lock()
 	unexecuted := n.findUnexecuted(owned)
@@ -97,9 +96,9 @@ func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	}
 }
 
-// findUnexecuted returns the runs that this node owns as running and that do not execute here,
-// provided that the heartbeat before this one found the same, or that their turn has ended here. It
-// also forgets the turns that hasEnded needs no more. The caller holds mu.
+// findUnexecuted returns the runs owned as running that do not execute here, if the previous
+// heartbeat found the same, or their turn has ended here. It also forgets turns that hasEnded no
+// longer needs. The caller holds mu.
 func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
 	now := make(map[store.OwnedRun]bool)
 	listed := make(map[string]bool)
@@ -121,21 +120,21 @@ func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
 	return found
 }
 
-// hasEnded reports whether this node has recently ended a turn of the run under the run's present
-// epoch or a later one. If the store still lists the run as running, or lets this node claim it
-// again, then the end of the turn is not in the store: it was never stored, or a failover lost it
-// after its acknowledgement. The turn has been executed, and must not be started as if it had not.
+// hasEnded reports whether this node has recently ended a turn of the run under this epoch or a
+// later one. If the store still lists the run as running, or lets this node claim it again, the
+// turn's end was never stored, or a failover lost it: the turn must not be started as if it had not
+// been executed.
 //
-// A turn is remembered until the second successful heartbeat after its end, and for as long as
-// heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended
-// just before it are remembered until it is over. The caller holds mu.
+// A turn is remembered until the second successful heartbeat after its end, and while heartbeats
+// list its run as running. During an outage no heartbeat succeeds, so earlier turns are remembered
+// until it is over. The caller holds mu.
 func (n *Node) hasEnded(run *store.Run) bool {
 	last := n.lastEnded(run.ID)
 	return last.epoch >= run.Epoch && last.created.Equal(run.CreatedAt) // not of a pruned run with the same id
 }
 
-// lastEnded returns the last turn of the run that has ended here, or the zero value if none is
-// remembered. The caller holds mu.
+// lastEnded returns the last remembered turn of the run that has ended here, or the zero value. The
+// caller holds mu.
 func (n *Node) lastEnded(id string) endedTurn {
 	if last, ok := n.ended[id]; ok {
 		return last
@@ -143,8 +142,8 @@ func (n *Node) lastEnded(id string) endedTurn {
 	return n.endedBefore[id]
 }
 
-// interruptNotOwned interrupts the turns whose runs this node does not own any more, and returns
-// the runs whose resident processes are to be ended. The caller holds mu.
+// interruptNotOwned interrupts turns whose runs this node no longer owns, and returns the runs
+// whose resident processes must end. The caller holds mu.
 func (n *Node) interruptNotOwned(owned []store.OwnedRun, asked time.Time) (processes []string) {
 	epochs := make(map[string]uint64, len(owned))
 	for _, h := range owned {
@@ -165,18 +164,17 @@ func (n *Node) interruptNotOwned(owned []store.OwnedRun, asked time.Time) (proce
 }
 
 // settleUnexecuted starts or settles a run that the node owns as running and that does not execute
-// here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
-// turn has ended here, and the store does not have the outcome, the turn counts as interrupted, and
-// is repeated only if the spec allows it.
+// here. If the claim's acknowledgement was lost, its turn is dispatched now. If its turn has ended
+// here without a stored outcome, it counts as interrupted, and is repeated only if the spec allows
+// it.
 //
-// It waits for a permit until ctx ends: a claim in progress has reserved every free one, and claims
-// may be in progress at every heartbeat.
+// It waits for a permit until ctx ends, since a claim in progress reserves every free one.
 func (n *Node) settleUnexecuted(ctx context.Context, h store.OwnedRun) {
 	n.mu.Lock()
 	leaving := n.leaving
 	n.mu.Unlock()
 	if leaving {
-		return // the lease is given back soon, and recovery settles the run
+		return // the lease ends soon, and recovery settles the run
 	}
 	run, err := n.proc.Store.Run(n.live, h.RunID)
 	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
@@ -201,8 +199,8 @@ func (n *Node) settleUnexecuted(ctx context.Context, h store.OwnedRun) {
 	n.dispatch(&run, spec)
 }
 
-// settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
-// the run again.
+// settleDroppedTurn commits that a turn was dropped; after an error the next heartbeat finds the
+// run again.
 func (n *Node) settleDroppedTurn(run store.Run) {
 	cm, err := decide.DroppedTurn(&run, n.proc.Host, n.proc.Now())
 	if err == nil {

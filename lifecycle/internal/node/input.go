@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// forEngine returns a stored handle for an engine, which may write into the struct.
+// forEngine copies a stored handle for an engine, which may change it.
 func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
 	if h == nil {
 		return nil
@@ -23,7 +23,6 @@ func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
 	return &given
 }
 
-// input returns the engine's input for the turn.
 func (t *turn) input(dirs Workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
 	var inherited, withheld []interaction.Record
@@ -84,8 +83,7 @@ func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
 }
 
 // answers returns the turn's answers; none in a first turn. Answers to several questions come from
-// the run's history, or from a fork's inheritance. While the store fails, it retries, until ctx
-// ends.
+// the run's history or a fork's inheritance. It retries store failures until ctx ends.
 func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	run := t.record
 	switch {
@@ -128,8 +126,8 @@ func (t *turn) readAnswers(ctx context.Context, asked *store.Together) ([]intera
 	return all, nil
 }
 
-// repairInput returns the engine's input for a repair round: the fault of the output, and the
-// session from the previous round, or else the stored one.
+// repairInput returns the input of a repair round: the output's fault, and the session of the
+// previous round or the stored one.
 func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault string) engine.Turn {
 	in.Repair, in.Answers, in.Session = t.repairText(fault), nil, session
 	if session == nil {
@@ -138,7 +136,7 @@ func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault 
 	return in
 }
 
-// repairText says why the output is not valid, and, unless the engine is plain code, what to do.
+// repairText says why the output is invalid and, unless the engine is plain code, what to do.
 func (t *turn) repairText(why string) string {
 	d := t.currentDialect()
 	if d.Plain {
@@ -154,8 +152,7 @@ func (t *turn) repairable(ev *decide.Evidence) bool {
 	return decide.Repairable(&run, ev)
 }
 
-// reportRepair stores the agent's text from the round before a repair, its session, and the reason
-// of the repair.
+// reportRepair stores the agent's text before a repair, its session, and the reason.
 func (t *turn) reportRepair(ctx context.Context, ev *decide.Evidence, why string) error {
 	var events []fcmp.Payload
 	if said := ev.Said(); said != nil {
@@ -166,9 +163,8 @@ func (t *turn) reportRepair(ctx context.Context, ev *decide.Evidence, why string
 	return (*sink)(t).report(ctx, ev.Session, events...)
 }
 
-// branchSession has the engine branch the inherited session in the first turn of a fork, and stores
-// the new session. If the turn is repeated before the new session is stored, the engine branches
-// the inherited one again.
+// branchSession branches the inherited session in a fork's first turn, and stores the new session.
+// A turn repeated before that branches it again.
 func (t *turn) branchSession(ctx context.Context, e engine.Engine, in engine.Turn) (*engine.SessionHandle, error) {
 	brancher, ok := e.(engine.Brancher)
 	if !ok {

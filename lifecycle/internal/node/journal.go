@@ -11,9 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file implements the journal of a run, in which its turns store entries for later turns.
-// Entries are written under the turn's fence, in a commit without an event. It also ends a turn
-// whose run sleeps.
+// A run's journal has entries that its turns store for later turns, under the turn's fence, in
+// commits without an event.
 
 // Release implements engine.Journal.
 func (s *sink) Release() {
@@ -21,8 +20,7 @@ func (s *sink) Release() {
 	t.room.Release(t.node.proc.Journals, false)
 }
 
-// Entries implements engine.Journal. If the store fails, it reads again until it gets an answer or
-// the turn's context ends.
+// Entries implements engine.Journal. It retries store failures until the turn's context ends.
 func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	t := (*turn)(s)
 	counted := t.lastStored().Journal // before the journal is read, to which a branch may add

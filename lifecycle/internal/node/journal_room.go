@@ -11,20 +11,19 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 )
 
-// MaxJournalsRead bounds the journals that the turns of a process hold in memory at one time, in
-// bytes as a run's record counts them. A journal is at most half as large.
+// MaxJournalsRead bounds the journals that a process's turns hold in memory at one time, in bytes
+// as a run's record counts them. A journal is at most half as large.
 const MaxJournalsRead = 2 * interaction.MaxJournalSize
 
-// JournalRoom is the memory that a turn occupies by the journal it has read.
+// JournalRoom is the memory of a turn's read journal.
 type JournalRoom struct {
 	mu   sync.Mutex
 	held int64 // guarded by mu; bytes of MaxJournalsRead
-	over bool  // guarded by mu; the turn has ended, and reads no more
+	over bool  // guarded by mu; the turn reads no more
 }
 
-// Reserve waits until other turns have released enough for a journal of this size, in the order of
-// the calls. It first releases the turn's own earlier reservation, so that a turn never waits for
-// itself.
+// Reserve waits, in the order of the calls, until other turns have released enough for a journal of
+// this size. It first releases the turn's own reservation, so that a turn never waits for itself.
 func (j *JournalRoom) Reserve(ctx context.Context, room *semaphore.Weighted, size int64) error {
 	j.Release(room, false)
 	if err := room.Acquire(ctx, size); err != nil {
@@ -40,7 +39,7 @@ func (j *JournalRoom) Reserve(ctx context.Context, room *semaphore.Weighted, siz
 	return nil
 }
 
-// Release returns the memory. Last says that the turn reads no more.
+// Release returns the memory. last: the turn reads no more.
 func (j *JournalRoom) Release(room *semaphore.Weighted, last bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

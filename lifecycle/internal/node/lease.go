@@ -10,22 +10,22 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// OwnLease records how long this node's lease is and when the node renewed it. Its times are
-// readings of the monotonic clock (MonotonicNow).
+// OwnLease records this node's lease and its renewals, in readings of the monotonic clock
+// (MonotonicNow).
 type OwnLease struct {
 	length time.Duration
 
 	mu      sync.Mutex
-	renewed time.Time // guarded by mu; when the store was asked for the last renewal
+	renewed time.Time // guarded by mu; the time of the last renewal's request
 	steady  time.Time // guarded by mu; since then renewals were at most two thirds of the lease apart
 }
 
-// NewOwnLease returns the lease of a node that has joined at that time.
+// NewOwnLease returns the lease of a node that joined at that time.
 func NewOwnLease(length time.Duration, joined time.Time) *OwnLease {
 	return &OwnLease{length: length, renewed: joined, steady: joined}
 }
 
-// Renew notes a renewal that the store was asked for at that time.
+// Renew records a renewal requested at that time.
 func (l *OwnLease) Renew(asked time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,17 +35,16 @@ func (l *OwnLease) Renew(asked time.Time) {
 	l.renewed = asked
 }
 
-// Left is how much of the lease is left, negative when it is over.
+// Left returns the rest of the lease, negative when it is over.
 func (l *OwnLease) Left(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.length - now.Sub(l.renewed)
 }
 
-// Outlasts reports whether another node is silent that has not renewed its lease since that time.
-// It is silent if this node has renewed its own lease without a pause since then, for longer than
-// either lease. The time before a pause does not count: what kept this node from the store may have
-// kept the other one from it, too.
+// Outlasts reports whether another node, which has not renewed its lease since that time, is
+// silent: this node has renewed its own lease without a pause since then, for longer than either
+// lease. The time before a pause does not count: its cause may have affected the other node, too.
 func (l *OwnLease) Outlasts(since time.Time, lease time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,23 +54,22 @@ func (l *OwnLease) Outlasts(since time.Time, lease time.Duration) bool {
 	return l.renewed.Sub(since) > max(lease, l.length)
 }
 
-// leaseWatch judges the leases of other nodes on a store.Local. There an expired lease is not
-// sufficient proof: the clock may have been set, or no node could write. A node is gone in three
-// cases: its process is dead; its lease has expired, and neither its process nor a renewal shows
-// that it lives; or it did not renew its lease for a whole lease in which the observer did.
+// leaseWatch judges other nodes' leases on a store.Local, where an expired lease proves too little:
+// the clock may have been set, or no node could write. A node is gone if its process is dead; if
+// its lease has expired, and neither its process nor a renewal shows that it lives; or if it did
+// not renew its lease for a whole lease in which the observer did.
 type leaseWatch struct {
 	own  *OwnLease // nil: the observer is no node, and knows of no outage
 	seen map[string]sighting
 }
 
-// sighting is an observation of a node's lease.
 type sighting struct {
-	until   time.Time // its end, as it was read last
+	until   time.Time // its end, as last read
 	since   time.Time // when that was read first, by MonotonicNow
 	renewed bool      // it had another end before
 }
 
-// observe notes the leases of the nodes that are registered now.
+// observe records the leases of the registered nodes.
 func (w *leaseWatch) observe(nodes []store.Node, now time.Time) {
 	seen := make(map[string]sighting, len(nodes))
 	for _, n := range nodes {
@@ -84,28 +82,26 @@ func (w *leaseWatch) observe(nodes []store.Node, now time.Time) {
 	w.seen = seen
 }
 
-// gone reports whether a node is to be removed whose process is not known to be dead. Over says
-// that its lease has run out by the clock. Then the node is gone, unless its process or a renewal
-// that was observed shows that it lives. A node that lives is gone only if it is silent (Outlasts).
+// gone reports whether a node whose process is not known to be dead must be removed. over: its
+// lease has expired by the clock. Then it is gone unless its process or an observed renewal shows
+// that it lives; a living node is gone only if silent (Outlasts).
 func (w *leaseWatch) gone(n store.Node, over bool) bool {
 	s := w.seen[n.ID]
 	lives := s.renewed || n.Identity != procid.Self() && procid.Alive(n.Identity) == procid.Living
 	return over && !lives || w.own != nil && w.own.Outlasts(s.since, n.Lease)
 }
 
-// Outage is a time in which a node cannot renew its lease. On a store.Local the node's turns
-// continue after the lease has expired, as long as the others cannot renew theirs either: then no
-// node can take over.
+// Outage is a time in which a node cannot renew its lease. On a store.Local its turns continue
+// after the lease has expired while others cannot renew theirs either: then no node can take over.
 type Outage struct {
-	OthersAtStart map[string]time.Time // the ends of the others' leases when it began; nil: not known
-	shared        bool                 // after this node's lease was over, the others' were still as at the start
-	otherRenewed  time.Time            // when this node noticed that another one has renewed its lease
+	OthersAtStart map[string]time.Time // the ends of the others' leases at its start; nil: unknown
+	shared        bool                 // after this node's lease was over, the others' had not changed
+	otherRenewed  time.Time            // when this node noticed another one's renewal
 }
 
 // EndsTurns reports whether the node must interrupt its turns, since its lease is over and another
-// node may take over. In a shared outage, no other node takes over until a whole lease has passed
-// since the first of them renewed its own. So this node has half of that time to renew its lease
-// before it gives up its turns.
+// node may take over. After a shared outage, another node takes over no earlier than a whole lease
+// after the first renewal of any; this node has half of that time to renew its own.
 func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, lease time.Duration) bool {
 	switch {
 	case o.OthersAtStart == nil || others == nil:
@@ -119,8 +115,8 @@ func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, lease tim
 	return !o.shared || now.Sub(o.otherRenewed) >= lease/2
 }
 
-// OtherLeases returns the ends of the leases of the nodes other than this one. It returns nil
-// unless the store is a store.Local and can be read, and this node is still registered.
+// OtherLeases returns the ends of the other nodes' leases; nil unless the store is a readable
+// store.Local, and this node is registered.
 func (p *Process) OtherLeases(ctx context.Context, self string, limit time.Duration) map[string]time.Time {
 	if _, local := p.Store.(store.Local); !local {
 		return nil

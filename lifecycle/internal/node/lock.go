@@ -6,8 +6,7 @@ import "sync"
 // testing/synctest, which advances time while goroutines wait on a Cond, but not on a Mutex, so
 // that a test's slow store can answer. The zero value is unlocked.
 //
-// The holder may lend it to code that may never return: then it stays locked, but Revoke can take
-// it away from the borrower.
+// The holder may lend it to code that may never return; Revoke takes it back from the borrower.
 type CommitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu
@@ -15,7 +14,6 @@ type CommitLock struct {
 	free sync.Cond
 }
 
-// Lock takes the lock, and waits for it if necessary.
 func (l *CommitLock) Lock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,7 +24,6 @@ func (l *CommitLock) Lock() {
 	l.held = true
 }
 
-// TryLock takes the lock if it is free.
 func (l *CommitLock) TryLock() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +49,7 @@ func (l *CommitLock) Lend() {
 	l.lent = true
 }
 
-// Reclaim ends the loan. The caller, who has lent the lock, holds it again, unless it was revoked.
+// Reclaim ends the loan: the lender holds the lock again, unless it was revoked.
 func (l *CommitLock) Reclaim() (holds bool) { return l.endLoan() }
 
 // Revoke takes the lock if it is lent, and reports whether the caller holds it.

@@ -17,14 +17,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Node is one membership of this process in the store: from joining it to leaving it or losing the
-// lease. Join returns it, and Serve executes runs until the membership ends.
+// Node is one membership of this process in the store, from joining it to leaving it or losing the
+// lease.
 type Node struct {
 	member
 
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
-	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
-	drained       atomic.Bool   // the last claim left no ready run behind
+	hinted        atomic.Bool   // a hint said that a run was queued, without a claim since
+	drained       atomic.Bool   // the last claim left no ready run
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
@@ -33,13 +33,13 @@ type Node struct {
 	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
 
 	quarantine quarantine // only used by the scheduler
-	// scansForSuspects is set once per poll, and when the NotBefore of a run has come: other claims
-	// cost nothing more
+	// scansForSuspects is set once per poll, and at the NotBefore of a run: other claims cost
+	// nothing more
 	scansForSuspects atomic.Bool
 
 	die context.CancelCauseFunc // ends live
-	// endCtx is for the calls that end the resident process of a single run. At the end of the node
-	// it is canceled first; then endResidents ends all processes that are left.
+	// endCtx is for calls that end one run's resident process. The node's end cancels it first;
+	// then endResidents ends all remaining processes.
 	endCtx    context.Context
 	cancelEnd context.CancelFunc
 
@@ -48,21 +48,19 @@ type Node struct {
 	leavingCh   chan struct{}   // closed when leaving is set: idle workers end
 
 	mu          sync.Mutex
-	idleWorkers int // guarded by mu; workers that wait and that dispatch has not chosen yet
-	// guarded by mu; the node is ending: workers is being waited for, so a hint must not add to it
-	// any more
+	idleWorkers int // guarded by mu; waiting workers that dispatch has not chosen yet
+	// guarded by mu; workers is being waited for, so a hint must not add to it
 	leaving   bool
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
-	residents map[string]resident // guarded by mu; the processes that engines here may hold, by run id
-	// guarded by mu; the runs that the store listed at the last heartbeat as running on this node,
-	// though no turn of theirs was here
+	residents map[string]resident // guarded by mu; processes that engines here may hold, by run id
+	// guarded by mu; runs that the last heartbeat listed as running on this node, without a turn
+	// here
 	unexecuted map[store.OwnedRun]bool
 	// guarded by mu; the last turn of each run that has ended here since the last heartbeat, and
-	// between that and the one before it, by run id; see hasEnded
+	// between that and the previous one, by run id; see hasEnded
 	ended, endedBefore map[string]endedTurn
 }
 
-// Join registers a new node with the store.
 func Join(ctx context.Context, cfg *Config) (*Node, error) {
 	p := cfg.Process
 	n := &Node{
@@ -128,8 +126,7 @@ func (n *Node) watchDeadlines(ctx context.Context) error {
 	return d.Serve(ctx)
 }
 
-// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
-// passed.
+// recoverPeriodically makes a recovery pass at the start, and every third of a lease.
 func (n *Node) recoverPeriodically(ctx context.Context) error {
 	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
 	return n.proc.NewRecoverer(ctx, n.id, n.lease).Serve(ctx, n.cfg.Lease/3, func(registered []string) {
@@ -138,24 +135,22 @@ func (n *Node) recoverPeriodically(ctx context.Context) error {
 	})
 }
 
-// checkSessions checks the sessions of parked runs slowly.
 func (n *Node) checkSessions(ctx context.Context) error {
 	return n.proc.NewRecoverer(ctx, n.id, nil).ServeSessions(ctx, n.cfg.Lease/3, n.hasClaimed, n.hasRecovered)
 }
 
-// cleanUpProcesses ends the processes that dead hosts have left on this machine.
+// cleanUpProcesses ends processes of dead hosts on this machine.
 func (n *Node) cleanUpProcesses(ctx context.Context) error {
 	return n.proc.CleanUp(ctx, n.cfg.Lease)
 }
 
-// membershipEnded reports whether the store's error ends this node: it has lost its lease, or the
-// store is closed.
+// membershipEnded reports whether the error ends this node: a lost lease or a closed store.
 func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
 
-// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
-// ended while its turn executes here, it was canceled, and the turn is interrupted.
+// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. A run that
+// ended while its turn executes here was canceled: the turn is interrupted.
 func (n *Node) handleHint(h store.Hint) {
 	if h.RunID == "" { // anything may have changed
 		n.scansForSuspects.Store(true)
@@ -185,8 +180,8 @@ func (n *Node) handleHint(h store.Hint) {
 	}
 }
 
-// giveUp ends everything that executes here, after the lease was lost or the store was closed: the
-// store would refuse whatever the workers still commit, if it answers at all.
+// giveUp ends everything that executes here, after a lost lease or a closed store: the store would
+// refuse the workers' commits, if it answers at all.
 func (n *Node) giveUp() {
 	n.die(engine.ErrStale)
 	workersEnded := n.leave()
@@ -197,7 +192,7 @@ func (n *Node) giveUp() {
 }
 
 // shutDown lets turns finish for Config.Grace and interrupts the rest. Then it ends the resident
-// processes, and gives the lease back. It takes AfterGrace longer than Grace at most.
+// processes, and releases the lease. It takes at most AfterGrace longer than Grace.
 func (n *Node) shutDown() {
 	workersEnded := n.leave()
 	beating, stop := context.WithCancel(n.live)
@@ -216,12 +211,12 @@ func (n *Node) shutDown() {
 	n.die(engine.ErrShutdown) // discards everything not stored by now
 	<-workersEnded
 	stop()
-	_ = heartbeats.Wait() // a lost lease changes nothing any more
+	_ = heartbeats.Wait() // a lost lease no longer matters
 
 	ended := n.endResidents()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), storeLimit)
 	defer cancel()
-	for _, id := range ended { // a run that waits has lost the process that it needs
+	for _, id := range ended { // a waiting run has lost the process that it needs
 		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
 	}
 	if _, err := n.proc.Expire(ctx, n.proc.LeaseTime(), []store.Node{{ID: n.id}}); err != nil {
@@ -229,11 +224,10 @@ func (n *Node) shutDown() {
 	}
 }
 
-// AfterGrace is the most that Serve takes beyond Config.Grace: for the engine calls of the loops to
-// return, for interrupted turns to return and for their outcomes to be stored, for calls that end
-// single resident processes to return, for endResidents, for unsubscribe, and for the store to
-// learn of ended processes and of the lease's end. Serve returns without the engine calls that take
-// longer.
+// AfterGrace bounds Serve's time beyond Config.Grace: for the engine calls of the loops,
+// interrupted turns and their outcomes, calls that end single resident processes, endResidents,
+// unsubscribe, and for the store to learn of ended processes and the lease's end. Slower engine
+// calls are left behind.
 const AfterGrace = CallReturnLimit + TurnReturnLimit + storeLimit + CallReturnLimit + EndLimit +
 	CallReturnLimit + LossLimit + CallReturnLimit + storeLimit
 
@@ -257,7 +251,6 @@ func (n *Node) leave() (workersEnded <-chan struct{}) {
 	return ended
 }
 
-// waitAtMost waits until done is closed, for d at most.
 func (n *Node) waitAtMost(done <-chan struct{}, d time.Duration) {
 	tick, stop := n.proc.Clock.Timer(d)
 	defer stop()
@@ -267,7 +260,6 @@ func (n *Node) waitAtMost(done <-chan struct{}, d time.Duration) {
 	}
 }
 
-// interruptTurns interrupts every turn that executes here.
 func (n *Node) interruptTurns(cause error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

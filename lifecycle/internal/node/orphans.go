@@ -19,9 +19,8 @@ import (
 // EngineWait is how long a batch waits for the engines' answers.
 const EngineWait = time.Second
 
-// collectEvidence returns the evidence about each of the orphans. All engines are asked at the same
-// time. The evidence is nil if an engine has not answered within EngineWait; settleLate then
-// settles the orphan separately as soon as it has.
+// collectEvidence asks all engines concurrently about the orphans. The evidence is nil if an engine
+// has not answered within EngineWait; settleLate then settles the orphan separately.
 func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []*orphanEvidence {
 	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
 	var asked []int
@@ -67,13 +66,13 @@ func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTi
 	})
 }
 
-// engineAnswers collects the evidence about a batch of orphans until the batch proceeds without the
-// missing answers.
+// engineAnswers collects the evidence about a batch until the batch proceeds without the missing
+// answers.
 type engineAnswers struct {
 	all chan struct{} // closed when nothing is missing
 
 	mu       sync.Mutex
-	evidence []*orphanEvidence // guarded by mu; nil: the engine has not answered
+	evidence []*orphanEvidence // guarded by mu; nil: not answered
 	missing  int               // guarded by mu
 	closed   bool              // guarded by mu
 }
@@ -92,7 +91,7 @@ func (a *engineAnswers) add(i int, found *orphanEvidence) (inTime bool) {
 	return true
 }
 
-// close refuses later answers, and returns the evidence that there is.
+// close refuses later answers, and returns the evidence.
 func (a *engineAnswers) close() []*orphanEvidence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,7 +99,6 @@ func (a *engineAnswers) close() []*orphanEvidence {
 	return a.evidence
 }
 
-// asksEngine reports whether inspectOrphan may call the run's engine.
 func (p *Process) asksEngine(run *store.Run) bool {
 	e := p.Engines[run.Engine]
 	_, reaps := e.(engine.Reaper)
@@ -111,15 +109,15 @@ func (p *Process) asksEngine(run *store.Run) bool {
 // ErrNoSession says why a resumable run cannot continue after a wait.
 var ErrNoSession = errors.New("the session handle is missing")
 
-// orphanEvidence is the known facts of an orphan in addition to its record.
+// orphanEvidence has the known facts of an orphan in addition to its record.
 type orphanEvidence struct {
 	decide.OrphanEvidence
 
-	intact bool // the orphan is a parked run that continues as it is: there is nothing to commit
+	intact bool // a parked run that continues unchanged: nothing to commit
 }
 
-// inspectOrphan has the engine end the processes that the orphan's worker left, and asks it whether
-// the session of a wait is still valid.
+// inspectOrphan has the engine end the processes of the orphan's worker, and asks it whether the
+// session of a wait is valid.
 func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvidence {
 	found := new(orphanEvidence)
 	if run.Slot { // a run without a slot has no process
@@ -134,8 +132,8 @@ func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvid
 	return found
 }
 
-// sessionFault says why a wait cannot continue; empty if it can. If the engine cannot decide now,
-// known is false, and the next turn finds out.
+// sessionFault says why a wait cannot continue; empty if it can. known is false if the engine
+// cannot decide now; the next turn finds out.
 func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault string, known bool) {
 	switch {
 	case run.Pending == nil:
@@ -158,7 +156,7 @@ func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault strin
 	return "", err == nil
 }
 
-// reap has the engine end the processes that the dead worker left. A failure is a warning.
+// reap has the engine end the dead worker's processes. A failure is a warning.
 func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagnostic {
 	e, known := p.Engines[run.Engine]
 	if !known && len(p.Engines) > 0 { // this node lacks the engine; another one might have reaped
@@ -179,11 +177,11 @@ func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagno
 	return nil
 }
 
-// CleanUp has the engines end the processes that dead hosts left on this machine, at the start and
-// then after each pause. Recovery does not find all of them: if a run was canceled, or taken over
-// by a node of another machine, it is no orphan here.
+// CleanUp has the engines end the processes of dead hosts on this machine, at the start and after
+// each pause. Recovery misses some: a run that was canceled, or taken over by a node of another
+// machine, is no orphan here.
 func (p *Process) CleanUp(ctx context.Context, pause time.Duration) error {
-	logged := make(map[string]string) // by engine: the last fault
+	logged := make(map[string]string) // the last fault by engine
 	for {
 		for _, name := range slices.Sorted(maps.Keys(p.Engines)) {
 			s, ok := p.Engines[name].(engine.ProcessCleaner)

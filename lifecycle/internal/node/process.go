@@ -18,25 +18,25 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Process is what all work of a process on runs needs: its store, its clock, and its engines.
+// Process has what all work on runs needs: the store, the clock, and the engines.
 type Process struct {
 	Store   store.Store
 	Clock   engine.Clock
 	Log     *slog.Logger
 	Engines map[string]engine.Engine // empty: the process executes no runs
 	Host    decide.HostPolicy
-	Due     *DueHint    // wakes the node for a deadline that this process has just stored
+	Due     *DueHint    // wakes the node for a deadline just stored here
 	Stuck   *StuckCalls // of this process's engines
 	Notices Notices
 	// Journals bounds the journals that turns and forks hold in memory: MaxJournalsRead bytes.
 	Journals *semaphore.Weighted
 }
 
-// Now is the present time, as a commit records it.
+// Now is the current time, as a commit records it.
 func (p *Process) Now() time.Time { return CommitTime(p.Clock) }
 
-// LeaseTime is the time by which leases are judged: the store's own where it has one, even if the
-// host configured another clock.
+// LeaseTime is the time that judges leases: the store's own if it has one, whatever clock the host
+// configured.
 func (p *Process) LeaseTime() time.Time {
 	if k, ok := p.Store.(store.Timekeeper); ok {
 		return StoreTime(k.Now())
@@ -55,11 +55,9 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// singleCommits pools batches of length one for Process.Commit. The store does not retain them, so
-// the next commit can reuse one.
+// singleCommits pools batches of length one for Process.Commit. The store does not retain them.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
-// Commit stores one commit.
 func (p *Process) Commit(ctx context.Context, cm *store.Commit) error {
 	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
 	batch[0] = *cm
@@ -72,7 +70,6 @@ func (p *Process) Commit(ctx context.Context, cm *store.Commit) error {
 	return err
 }
 
-// CommitBatch stores several commits.
 func (p *Process) CommitBatch(ctx context.Context, batch []store.Commit) []error {
 	errs := p.Store.Commit(ctx, batch)
 	for i, err := range errs {
@@ -83,8 +80,7 @@ func (p *Process) CommitBatch(ctx context.Context, batch []store.Commit) []error
 	return errs
 }
 
-// ConfirmedRun reads the run through Confirm, for reads on which the caller of a Client or a turn
-// acts, so that the result must be durable.
+// ConfirmedRun reads the run through Confirm: its caller acts on the result, so it must be durable.
 func (p *Process) ConfirmedRun(ctx context.Context, id string) (run store.Run, _ error) {
 	err := p.Store.Confirm(ctx, func(r store.Reader) (err error) {
 		run, err = r.Run(ctx, id)
@@ -93,8 +89,8 @@ func (p *Process) ConfirmedRun(ctx context.Context, id string) (run store.Run, _
 	return run, err
 }
 
-// Expire removes the nodes that have gone, and, unless the store is a store.Local, those whose
-// lease is over by the store's clock.
+// Expire removes the gone nodes and, unless the store is a store.Local, those whose lease is over
+// by the store's clock.
 func (p *Process) Expire(ctx context.Context, now time.Time, gone []store.Node) ([]store.Node, error) {
 	if local, ok := p.Store.(store.Local); ok {
 		return local.ExpireSilent(ctx, now, gone)
@@ -106,11 +102,11 @@ func (p *Process) Expire(ctx context.Context, now time.Time, gone []store.Node) 
 	return p.Store.Expire(ctx, now, ids...)
 }
 
-// Command names a call that changes one run, for the errors of the call.
+// Command names a call that changes one run, for its errors.
 type Command struct {
 	Verb     string
 	Run      string
-	Question int // zero if the call is about the run as a whole
+	Question int // zero if about the run as a whole
 }
 
 // Failed adds the call to the error.
@@ -121,13 +117,12 @@ func (cmd Command) Failed(err error) error {
 	return fmt.Errorf("lifecycle: %s question %d of run %s: %w", cmd.Verb, cmd.Question, cmd.Run, err)
 }
 
-// ErrReadAgain is returned by the decision of a command that saw an outdated record.
+// ErrReadAgain: the decision of a command saw an outdated record.
 var ErrReadAgain = errors.New("lifecycle: the run has changed since it was read")
 
-// CarryOut carries out a command by compare-and-set. The decision reads the run, checks whether
-// the command is allowed and possible, and returns the commit, or nil if nothing has to change. If
-// the run has changed between the read and the commit, the decision is made again. Errors of the
-// decision are returned as they are.
+// CarryOut carries out a command by compare-and-set. The decision reads the run, checks the
+// command, and returns the commit, or nil if nothing changes. It is made again if the run changed
+// before the commit. Its errors are returned unchanged.
 func (p *Process) CarryOut(ctx context.Context, cmd Command, attempt func() (*store.Commit, error)) error {
 	for {
 		cm, err := attempt()
@@ -153,8 +148,8 @@ func (p *Process) CarryOut(ctx context.Context, cmd Command, attempt func() (*st
 // IDEncoding keeps the byte order in the text, so that ids sort by time.
 var IDEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewID returns an id of 48 bits of milliseconds and 80 random bits, which is unique without
-// coordination. Ids of about the same time are close together in an index.
+// NewID returns an id of 48 bits of milliseconds and 80 random bits, unique without coordination.
+// Ids of about the same time are close in an index.
 func NewID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)

@@ -16,13 +16,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Recovery counts the effects of a recovery. lifecycle.Recovery describes the fields.
+// Recovery counts the effects of a recovery; see lifecycle.Recovery.
 type Recovery struct {
 	Nodes, Requeued, Held, Failed int
 }
 
-// Recover makes one recovery pass for a caller, and checks the sessions of the runs that departed
-// nodes have parked. Self is the node of the process; empty if it does not serve.
+// Recover makes one recovery pass for a caller, and checks the sessions of runs parked by departed
+// nodes. self is the process's node; empty if it does not serve.
 func (p *Process) Recover(ctx context.Context, self string) (Recovery, error) {
 	r := p.newRecoverer(ctx)
 	r.caller = self
@@ -39,35 +39,34 @@ func (p *Process) Recover(ctx context.Context, self string) (Recovery, error) {
 }
 
 // Recoverer settles orphans: in one pass for Recover, or continuously for a node. A pass asks the
-// engines about its orphans, and waits EngineWait for their answers. An orphan whose engine answers
-// later is settled then and separately (settleLate), so that a hung engine delays no other run.
+// engines about its orphans, and waits EngineWait for their answers. An orphan with a later answer
+// is settled separately then (settleLate), so that a hung engine delays no other run.
 type Recoverer struct {
 	process *Process
 	node    string          // the recovering node; empty without one
-	caller  string          // the node of the process that has called Recover; empty: it does not serve
+	caller  string          // the node of the process that called Recover; empty: it does not serve
 	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
 	engineCalls sync.WaitGroup // and the commits for late answers
 
-	registered []string // the nodes that the last pass found; nil before the first one
+	registered []string // the last pass's nodes; nil before the first one
 	leases     leaseWatch
 
 	mu         sync.Mutex
-	awaited    map[string]bool // guarded by mu; the runs whose engine has not answered yet
+	awaited    map[string]bool // guarded by mu; runs whose engine has not answered
 	done       Recovery        // guarded by mu; since Drain
-	lateFaults error           // guarded by mu; of runs whose engine answered late, since Drain
+	lateFaults error           // guarded by mu; of late answers, since Drain
 }
 
-// NewRecoverer returns the recoverer of a node. The engine calls end with ctx.
+// NewRecoverer returns a node's recoverer. Engine calls end with ctx.
 func (p *Process) NewRecoverer(ctx context.Context, node string, lease *OwnLease) *Recoverer {
 	return &Recoverer{process: p, node: node, callCtx: ctx, leases: leaseWatch{own: lease}}
 }
 
-// newRecoverer returns a recoverer of no node.
 func (p *Process) newRecoverer(ctx context.Context) *Recoverer { return p.NewRecoverer(ctx, "", nil) }
 
-// Serve makes a recovery pass at the start, and after each pause. It calls passed after each pass,
-// with the nodes that are registered. The error is store.ErrClosed, or nil when ctx ends.
+// Serve makes a recovery pass at the start, and after each pause, and calls passed after each with
+// the registered nodes. The error is store.ErrClosed, or nil when ctx ends.
 func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(registered []string)) error {
 	defer s.Wait()
 	for {
@@ -89,8 +88,7 @@ func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(
 	}
 }
 
-// Wait waits until all engines that were asked have answered, and the orphans are settled whose
-// engines answered late.
+// Wait waits until all asked engines have answered, and late orphans are settled.
 func (s *Recoverer) Wait() { s.engineCalls.Wait() }
 
 // Drain returns the results since its last call.
@@ -102,8 +100,8 @@ func (s *Recoverer) Drain() (done Recovery, late error) {
 	return done, late
 }
 
-// Pass expires the leases of dead nodes, and settles the orphans, except those whose engines
-// have not answered yet.
+// Pass expires the leases of dead nodes, and settles the orphans, except those whose engines have
+// not answered.
 func (s *Recoverer) Pass(ctx context.Context) error {
 	dead, err := s.expireDead(ctx)
 	s.add(Recovery{Nodes: len(dead)})
@@ -116,13 +114,12 @@ func (s *Recoverer) Pass(ctx context.Context) error {
 	return nil
 }
 
-// settleOrphans settles orphans until only those are left whose engines have not answered. It goes
-// through the list page by page. An orphan that is settled leaves the list, and those behind it
-// move up. So a page may pass over some of them, and some cannot be settled at once. At the end of
-// the list settleOrphans therefore starts at its beginning again.
+// settleOrphans settles orphans page by page until only those are left whose engines have not
+// answered. Settled orphans leave the list, and others move up, so a page may miss some, and some
+// cannot be settled at once: at the end of the list it starts again.
 //
-// It returns an error when it comes to the same orphan again and has settled nothing in between,
-// for instance because the store refuses the commits. The caller tries again later.
+// It returns an error when it reaches the same orphan again without having settled any, for
+// instance because the store refuses the commits. The caller retries later.
 func (s *Recoverer) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: s.process.Store}
 	var last position
@@ -149,11 +146,11 @@ func (s *Recoverer) settleOrphans(ctx context.Context) error {
 	return err
 }
 
-// settlePage settles the orphans of the list's page, and reads the next page concurrently.
+// settlePage settles the page's orphans, and reads the next page concurrently.
 func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
 	if s.node != "" && slices.ContainsFunc(orphans, func(r store.Run) bool { return r.Owner == s.node }) {
-		// This node's own runs are orphans, so its lease is lost. Their turns execute here: the node that
-		// took over settles them once this node has ended them.
+		// This node's own runs are orphans, so its lease is lost. The node that took over settles
+		// them once their turns have ended here.
 		return store.ErrStaleEpoch
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -168,7 +165,7 @@ func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *o
 	return nil
 }
 
-// position is the progress of settleOrphans: the first orphan of the page, and the number settled
+// position is the progress of settleOrphans: the page's first orphan, and the number settled
 // before. The same position twice means no progress.
 type position struct {
 	id      string
@@ -183,7 +180,7 @@ func (s *Recoverer) position(first *store.Run) position {
 }
 
 // checkChanged returns an error if the run at the position has not changed, so that a retry is
-// useless. If it has, others settled it after the page was read.
+// useless. Otherwise others settled it.
 func (s *Recoverer) checkChanged(ctx context.Context, p position) error {
 	run, err := s.process.Store.Run(ctx, p.id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -195,30 +192,27 @@ func (s *Recoverer) checkChanged(ctx context.Context, p position) error {
 	return err
 }
 
-// OrphanPage is how many orphans are read at a time.
 const OrphanPage = store.MaxBatch
 
-// orphanList reads the store's orphans page by page.
 type orphanList struct {
 	store   store.Store
 	page    []store.Run
-	skipped int // orphans at the beginning of the list whose engines are awaited, in whole pages
+	skipped int // orphans at the list's beginning whose engines are awaited, in whole pages
 }
 
-// readFirst reads the first page.
 func (l *orphanList) readFirst(ctx context.Context) error {
 	l.skipped = 0
 	return l.read(ctx, 0)
 }
 
-// skipPage reads the page after this one, all of whose orphans stay where they are.
+// skipPage reads the next page; the orphans of this one stay in place.
 func (l *orphanList) skipPage(ctx context.Context) error {
 	l.skipped += len(l.page)
 	return l.read(ctx, l.skipped)
 }
 
-// readNext reads the page after this one, while the orphans of this one are being settled. These
-// leave the list, so, unlike in skipPage, they are not counted as skipped.
+// readNext reads the next page while this page's orphans are settled and leave the list: they are
+// not counted as skipped.
 func (l *orphanList) readNext(ctx context.Context) error { return l.read(ctx, l.skipped+len(l.page)) }
 
 func (l *orphanList) read(ctx context.Context, skip int) (err error) {
@@ -226,7 +220,6 @@ func (l *orphanList) read(ctx context.Context, skip int) (err error) {
 	return err
 }
 
-// withoutAwaited returns the orphans, except those whose engines have not answered yet.
 func (s *Recoverer) withoutAwaited(listed []store.Run) []store.Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,12 +229,10 @@ func (s *Recoverer) withoutAwaited(listed []store.Run) []store.Run {
 	return slices.DeleteFunc(slices.Clone(listed), func(r store.Run) bool { return s.awaited[r.ID] })
 }
 
-// settleBatchSize is how many orphans one batch of commits settles: few enough that the commits of
-// others are not delayed.
+// settleBatchSize is small, so that the commits of others are not delayed.
 const settleBatchSize = 100
 
-// settleAll settles a page of orphans in batches, two at a time: while one is stored, the next is
-// decided.
+// settleAll settles a page in batches: while one is stored, the next is decided.
 func (s *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 	batches, ctx := errgroup.WithContext(ctx)
 	batches.SetLimit(2)
@@ -251,14 +242,13 @@ func (s *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 	return batches.Wait()
 }
 
-// expireDead expires the leases of nodes that have not renewed them in time, and of nodes whose
-// process on this machine is known to be dead. The node for which it is called (s.node, s.caller)
-// is alive. If the lease of that node has run out, because its machine slept, expireDead renews it,
-// unless another node has expired it.
+// expireDead expires the leases of nodes that have not renewed them in time, or whose process on
+// this machine is known to be dead. The calling node (s.node, s.caller) is alive: if its lease has
+// expired because its machine slept, expireDead renews it, unless another node has expired it.
 //
-// The first pass asks the store to expire leases in any case. Later passes do so if a node is dead,
-// if a lease may be over, or if a node is not registered any more: a node of an older release
-// leaves no departure when it goes, and Expire makes the missing one.
+// The first pass always asks the store to expire leases. Later passes do so if a node is dead, if a
+// lease may be over, or if a node is no longer registered: a node of an older release leaves no
+// departure, and Expire makes it.
 func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.process.Store.Nodes(ctx)
 	if err != nil {
@@ -301,8 +291,8 @@ func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	return expired, nil
 }
 
-// renewOwn renews the lease of this process's node, if it has expired. A call of Recover continues
-// if others have removed the node since: their departure of it stays valid.
+// renewOwn renews the expired lease of this process's node. Recover continues if others have
+// removed the node since: its departure stays valid.
 func (s *Recoverer) renewOwn(ctx context.Context, id string, over bool, now time.Time) error {
 	if !over {
 		return nil
@@ -314,10 +304,9 @@ func (s *Recoverer) renewOwn(ctx context.Context, id string, over bool, now time
 	return err
 }
 
-// settleBatch settles a batch of orphans, except those whose engines have not answered yet. It
-// returns the failures if nothing more can be expected of the batch: there is no commit to make, or
-// none of the commits was stored and no engine is awaited. Otherwise it logs the failures, and the
-// next pass tries again.
+// settleBatch settles a batch, except orphans whose engines have not answered. It returns the
+// failures if the batch is stuck: no commit to make, or none stored and no engine awaited.
+// Otherwise it logs them, and the next pass retries.
 func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error {
 	batch, awaited, failures := s.decideBatch(ctx, orphans)
 	if len(batch) == 0 {
@@ -334,8 +323,7 @@ func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error 
 	return nil
 }
 
-// commitBatch stores the commits of a batch, and returns the errors of orphans that are still
-// unsettled.
+// commitBatch stores a batch's commits, and returns the errors of still unsettled orphans.
 func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
 	for i, err := range s.process.CommitBatch(ctx, batch) {
 		switch {
@@ -348,8 +336,7 @@ func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (fail
 	return failures
 }
 
-// decideBatch makes the commits that settle a batch of orphans, and reports whether an engine's
-// answer is awaited.
+// decideBatch makes a batch's commits, and reports whether an engine's answer is awaited.
 func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch []store.Commit, awaited bool,
 	failures []error) {
 	batch = make([]store.Commit, 0, len(orphans))
@@ -371,13 +358,11 @@ func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch
 	return batch, awaited, failures
 }
 
-// settledByOther reports whether a commit's error means that another process has settled the
-// orphan.
+// settledByOther reports whether another process has settled the orphan.
 func settledByOther(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
-// settleLate settles an orphan whose engine answered late.
 func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	defer s.setAwaited(run.ID, false)
 	if found.intact {
@@ -411,8 +396,7 @@ func (s *Recoverer) setAwaited(id string, awaited bool) {
 	s.awaited[id] = true
 }
 
-// count notes the deadline of a settled run, and adds the run to the figures of the pass under its
-// new state.
+// count notes the deadline of a settled run, and counts it under its new state.
 func (s *Recoverer) count(run *store.Run) {
 	s.process.Due.NoteRun(run)
 	switch {

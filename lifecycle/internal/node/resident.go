@@ -14,21 +14,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// resident is a process of a run that an engine here may hold.
 type resident struct {
 	engine string
 	since  time.Time // when its last turn began, by MonotonicNow
 }
 
-// addResident remembers that an engine here may hold a process of the run.
+// addResident records that an engine here may hold a process of the run.
 func (n *Node) addResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.residents[runID] = resident{engineName, MonotonicNow(n.proc.Clock)}
 }
 
-// endResidentOfEndedRun ends the resident process of a run that was ended elsewhere, unless the
-// node is leaving: then endResidents ends it.
+// endResidentOfEndedRun ends the resident process of a run that ended elsewhere; when the node is
+// leaving, endResidents does.
 func (n *Node) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -37,10 +36,9 @@ func (n *Node) endResidentOfEndedRun(runID string) {
 	}
 }
 
-// endResidentAfterTurn ends the resident process of a run that needs it no more. The worker of its
-// turn does not wait for that. Unlike a hint, it may start a goroutine while the node is leaving,
-// since its caller is itself counted in workers. Once endCtx has ended, endResidents ends the
-// process, in less time.
+// endResidentAfterTurn ends a resident process that its run no longer needs, without delaying the
+// turn's worker. Unlike a hint, it may start a goroutine while the node is leaving, since its
+// caller is counted in workers. After endCtx, endResidents ends the process sooner.
 func (n *Node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,8 +58,7 @@ func (n *Node) startEndingResident(runID string) {
 	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
 }
 
-// endResidents ends all resident processes of this node at the same time, and returns the ids of
-// their runs, sorted.
+// endResidents ends all resident processes concurrently, and returns their runs' ids, sorted.
 func (n *Node) endResidents() []string {
 	n.mu.Lock()
 	held := n.residents
@@ -75,8 +72,8 @@ func (n *Node) endResidents() []string {
 	return slices.Sorted(maps.Keys(held))
 }
 
-// endResident has the engine end a resident process. The call's context ends after the limit, and
-// before that if endCtx ends while the call is under way.
+// endResident has the engine end a resident process. The call's context ends after the limit, or
+// with endCtx.
 func (n *Node) endResident(runID, engineName string, limit time.Duration) {
 	r, ok := n.proc.Engines[engineName].(engine.Resident)
 	if !ok {
@@ -93,7 +90,7 @@ func (n *Node) endResident(runID, engineName string, limit time.Duration) {
 }
 
 // watchResidents subscribes to the engines' reports of processes that end by themselves while their
-// run waits. It waits until each engine's OnLoss has returned, but no longer than the lease allows.
+// run waits. It waits until each engine's OnLoss has returned, no longer than the lease allows.
 // stop ends the subscriptions.
 func (n *Node) watchResidents() (stop func()) {
 	var subscribing, subscribed sync.WaitGroup
@@ -118,15 +115,12 @@ func (n *Node) watchResidents() (stop func()) {
 	}
 }
 
-// lossSubscription is a call of an engine's OnLoss.
 type lossSubscription struct {
 	engine string
-	err    error       // why it is not known to be subscribed
-	stop   chan func() // receives what OnLoss returns, when it does
+	err    error       // why the subscription is uncertain
+	stop   chan func() // receives what OnLoss returns
 }
 
-// subscribeToLosses has the engine report the processes that end by themselves to
-// watchLostProcesses.
 func (n *Node) subscribeToLosses(name string, r engine.Resident) *lossSubscription {
 	report := func(runID string, _ error) {
 		select {
@@ -147,8 +141,8 @@ func (n *Node) subscribeToLosses(name string, r engine.Resident) *lossSubscripti
 	return s
 }
 
-// unsubscribe ends a subscription by the function that OnLoss returned. If OnLoss has not returned
-// yet, it only logs that.
+// unsubscribe ends a subscription by OnLoss's function. If OnLoss has not returned, it only logs
+// that.
 func (n *Node) unsubscribe(s *lossSubscription) {
 	err := s.err
 	select {
@@ -165,7 +159,7 @@ func (n *Node) unsubscribe(s *lossSubscription) {
 	}
 }
 
-// watchLostProcesses settles the runs whose resident process has ended, as their engines report it.
+// watchLostProcesses settles runs whose engine has reported the end of their resident process.
 func (n *Node) watchLostProcesses(ctx context.Context) error {
 	for {
 		select {
@@ -173,7 +167,7 @@ func (n *Node) watchLostProcesses(ctx context.Context) error {
 			n.mu.Lock()
 			delete(n.residents, id)
 			t := n.turns[id]
-			if t != nil { // the turn has not been settled yet: removeTurn settles the loss after it
+			if t != nil { // the turn is not settled: removeTurn settles the loss after it
 				t.processLost = true
 			}
 			n.mu.Unlock()
@@ -188,8 +182,8 @@ func (n *Node) watchLostProcesses(ctx context.Context) error {
 
 const lostWhileWaiting = "the resident process ended while the run waited"
 
-// settleLostProcess fails a waiting run whose process has ended, and tries again as long as the
-// store fails. If ctx ends before, recovery settles the run.
+// settleLostProcess fails a waiting run whose process has ended, and retries while the store fails.
+// After ctx, recovery settles the run.
 func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	backoff := firstBackoff
 	for {
@@ -205,8 +199,8 @@ func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	}
 }
 
-// failLostWait fails the run if it still waits for its process on this node. It skips a run that
-// was answered: its next turn finds the process missing.
+// failLostWait fails the run if it still waits for its process on this node. The next turn of an
+// answered run finds the process missing.
 func (n *Node) failLostWait(ctx context.Context, id, why string) error {
 	cmd := Command{Verb: "fail", Run: id}
 	return n.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {

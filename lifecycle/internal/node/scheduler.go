@@ -11,13 +11,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ClaimBatch bounds how many runs one claim starts, so that a large node does not hold the store
-// for long.
+// ClaimBatch bounds the runs of one claim, so that a large node does not hold the store for long.
 const ClaimBatch = 256
 
-// schedule is the scheduler: it claims runs from the store whenever there is room to execute them,
-// and dispatches them to workers. It sleeps until a hint of a queued run or a worker that has
-// become free wakes it, but for one poll at most, since hints may be lost.
+// schedule claims runs from the store whenever there is room, and dispatches them to workers. It
+// sleeps until a hint of a queued run, a free worker, or the next poll, since hints may be lost.
 func (n *Node) schedule(ctx context.Context) error {
 	pause := Poller{Clock: n.proc.Clock, Wake: n.wakeup, Interval: n.cfg.Poll}
 	defer pause.Stop()
@@ -39,7 +37,7 @@ func (n *Node) schedule(ctx context.Context) error {
 			return err
 		}
 		if n.live.Err() != nil {
-			return nil // a heartbeat has found that the membership has ended, and ends the other loops
+			return nil // a heartbeat found that the membership has ended, and ends the other loops
 		}
 		noteClaim()
 		switch {
@@ -56,17 +54,17 @@ func (n *Node) schedule(ctx context.Context) error {
 		if pause.IntervalOver() {
 			n.scansForSuspects.Store(true)
 		}
-		// Goroutines that are about to queue another run go first, so that one claim starts both.
+		// Goroutines about to queue another run go first, so that one claim starts both.
 		runtime.Gosched()
 	}
 }
 
-// smallBatch is the largest claim whose records are not copied: each of its turns keeps the memory
-// of all of them.
+// smallBatch is the largest claim whose records are not copied: each of its turns retains all of
+// them.
 const smallBatch = 8
 
-// ownRecord returns a claimed run and its spec for its turn to keep. The record is copied out of a
-// large batch, so that an hours-long turn does not keep all the others in memory.
+// ownRecord returns a claimed run and its spec, copied out of a large batch, so that an hours-long
+// turn does not retain the others.
 func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 	record := &claimed[i].Run
 	if len(claimed) > smallBatch {
@@ -77,7 +75,7 @@ func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
 }
 
 // reserveMore acquires up to limit more permits without waiting, and returns their number. It
-// halves its request until it succeeds, because the semaphore gives all or nothing.
+// halves its request until it succeeds, since the semaphore gives all or nothing.
 func (n *Node) reserveMore(limit int) (reserved int) {
 	for part := limit; part > 0; part /= 2 {
 		for reserved+part <= limit && n.cfg.Permits.TryAcquire(int64(part)) {
@@ -87,9 +85,8 @@ func (n *Node) reserveMore(limit int) (reserved int) {
 	return reserved
 }
 
-// claimReady lets the store claim queued runs, and start the turn of each in the same commit. Only
-// runs of this process's engines are claimed; others stay queued. A shutdown does not cancel a
-// claim that was sent to the store, or a claimed run would be left without a worker.
+// claimReady claims queued runs of this process's engines, and starts each one's turn in the same
+// commit. A shutdown does not cancel a claim under way, or a claimed run would have no worker.
 func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	now := n.proc.Now()
 	var drained bool
@@ -101,7 +98,7 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	return n.proc.Store.Claim(n.live, req)
 }
 
-// wakeScheduler makes the scheduler claim, now or as soon as there is room.
+// wakeScheduler causes a claim, now or as soon as there is room.
 func (n *Node) wakeScheduler() {
 	select {
 	case n.wakeup <- struct{}{}:
@@ -109,33 +106,32 @@ func (n *Node) wakeScheduler() {
 	}
 }
 
-// wakeForBacklog makes the scheduler claim if queued runs may wait for the freed capacity.
+// wakeForBacklog causes a claim if queued runs may wait for the freed capacity.
 func (n *Node) wakeForBacklog() {
 	if !n.drained.Load() {
 		n.wakeScheduler()
 	}
 }
 
-// assignment is a turn that the dispatcher hands to a worker.
 type assignment struct {
 	turn *turn
 	spec []byte
 }
 
-// dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
-// holds a permit for the turn, which the worker releases.
+// dispatch hands a claimed run to an idle or new worker. The caller holds a permit, which the
+// worker releases.
 func (n *Node) dispatch(run *store.Run, spec []byte) {
 	t := newTurn(&n.member, n, run)
 	n.mu.Lock()
 	earlier := n.turns[run.ID]
 	if earlier != nil && (earlier.epoch < t.epoch || !earlier.created.Equal(t.created)) {
-		earlier = nil // the turn of an earlier claim, or of a pruned run: its fence is stale, which ends it
+		earlier = nil // of an earlier claim or a pruned run: its fence is stale, which ends it
 	}
 	if earlier != nil && earlier.claimed.Equal(t.claimed) {
 		n.mu.Unlock()
 		n.cfg.Permits.Release(1)
 		t.cancel(nil)
-		return // a heartbeat found the run before the answer to its claim came, and its turn executes
+		return // a heartbeat found the run before its claim's answer, and its turn executes
 	}
 	lost := earlier != nil || n.hasEnded(run)
 	n.turns[run.ID] = t
@@ -163,9 +159,9 @@ func (n *Node) dispatch(run *store.Run, spec []byte) {
 }
 
 // interruptRepeatedClaim interrupts a turn whose run this node has already claimed under the same
-// epoch. A failover lost the first claim, so the store granted it again. The engine may already
-// have had the turn's effects, so the turn is not executed, and the next heartbeat settles it as
-// interrupted. If the turn of the lost claim still executes, it is interrupted too.
+// epoch: a failover lost the first claim. The engine may already have had the turn's effects, so
+// the turn is not executed, and the next heartbeat settles it as interrupted. A turn of the lost
+// claim is interrupted too.
 func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 	n.proc.Log.Error("the store has lost a claim, and made it again; the turn is not executed twice",
 		"run", t.call.RunID,
@@ -176,11 +172,10 @@ func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 	t.interrupt(errCommitsLost)
 }
 
-// runWorker is a worker: it executes one turn after the other until the node leaves. Workers are
-// reused because a new goroutine would have to grow its stack again; their number is the largest
-// number of concurrent turns. A worker ends early if an engine exits its goroutine, or if the turn
-// was settled without it. In the second case abandonWorker has removed it from n.workers, and its
-// end is not awaited.
+// runWorker executes one turn after the other until the node leaves. Workers are reused because a
+// new goroutine would have to grow its stack again. A worker ends early if an engine exits its
+// goroutine, or if the turn was settled without it; abandonWorker then has removed it from
+// n.workers, and its end is not awaited.
 func (n *Node) runWorker(a assignment) {
 	defer func() {
 		if a.turn.stuckCall() == nil {
@@ -216,8 +211,8 @@ func (n *Node) executeAssignment(a assignment) (reusable bool) {
 	return true
 }
 
-// abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the turn's
-// permit until the engine returns.
+// abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the permit
+// until the engine returns.
 func (n *Node) abandonWorker(t *turn, cause error, stuck *StuckCall) {
 	defer n.workers.Done() // for the worker, which does not do it itself; see runWorker
 	n.proc.Stuck.Add(stuck)
@@ -226,8 +221,7 @@ func (n *Node) abandonWorker(t *turn, cause error, stuck *StuckCall) {
 	t.settle(cause, t.collectEvidence(engine.Outcome{}))
 }
 
-// removeTurn removes a settled turn from the node, and ends its resident process if the run does
-// not need it any more.
+// removeTurn removes a settled turn, and ends a resident process that the run no longer needs.
 func (n *Node) removeTurn(t *turn, run *store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]

@@ -12,12 +12,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file finds the parked runs whose session their engine no longer accepts. An intact wait
-// needs no recovery, so nothing here is written for it, and it does not depend on these checks: a
-// refused session fails or holds its run in the next turn anyway. A check only informs people
-// earlier, and unblocks a held run once the engine accepts its session again.
+// Sessions of parked runs are checked only to inform people earlier, and to unblock a held run once
+// its engine accepts its session again. An intact wait needs no recovery and no write: a refused
+// session fails or holds its run in the next turn anyway.
 
-// checksSessions reports whether an engine of this process can check the validity of a session.
 func (p *Process) checksSessions() bool {
 	for _, e := range p.Engines {
 		if _, ok := e.(engine.Checker); ok {
@@ -27,11 +25,11 @@ func (p *Process) checksSessions() bool {
 	return false
 }
 
-// ServeSessions checks the sessions of the runs that departed nodes parked, once for each departure
-// as long as this node lives. It begins when the channels are closed: after the first claim, so
-// that a start is not delayed, and after the first recovery pass, which finds the nodes that have
-// gone. After each page it pauses for at least as long as the page took. If the node is killed, the
-// next one starts over; each refusal is a separate commit, so nothing is left half done.
+// ServeSessions checks the sessions of runs parked by departed nodes, once for each departure. It
+// begins when the channels are closed: after the first claim, so that a start is not delayed, and
+// after the first recovery pass, which finds departed nodes. After each page it pauses at least as
+// long as the page took. Each refusal is a separate commit, so a killed node leaves nothing half
+// done.
 func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, after ...<-chan struct{}) error {
 	p := s.process
 	if !p.checksSessions() {
@@ -66,14 +64,13 @@ func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, afte
 }
 
 const (
-	SessionBatch = 100                   // how many waiting runs are read at a time
+	SessionBatch = 100                   // waiting runs read at a time
 	sessionPause = 10 * time.Millisecond // at least, before the next ones are read
 )
 
-// checkSessions checks the sessions of the parked runs of departed nodes, except of the nodes in
-// checked. It fails or holds the runs whose engine refuses their session. It calls pause after each
-// page, with the time that the page took. When all engines have answered and every refusal is
-// stored, it adds the departed nodes to checked.
+// checkSessions checks the sessions of departed nodes' parked runs, except of the nodes in checked,
+// and fails or holds runs whose session is refused. It calls pause after each page, with the page's
+// time. When all engines have answered and every refusal is stored, it adds the nodes to checked.
 func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	pause func(took time.Duration) error) error {
 	departures, err := s.process.Store.Departures(ctx)
@@ -118,7 +115,6 @@ func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	return nil
 }
 
-// checkPage checks the sessions of a page of waiting runs.
 func (s *Recoverer) checkPage(ctx context.Context, page []store.Run, departed map[string]bool) (failures []error) {
 	var runs []store.Run
 	for i := range page {
@@ -136,16 +132,16 @@ func (s *Recoverer) checkPage(ctx context.Context, page []store.Run, departed ma
 	return failures
 }
 
-// heldChecks repeatedly checks the sessions of held parked runs. The pauses between the checks grow
-// like those before a held turn is retried.
+// heldChecks repeatedly checks the sessions of held parked runs, with pauses that grow like a held
+// turn's.
 type heldChecks struct {
 	settler *Recoverer
 	pause   func(took time.Duration) error // between parts
-	due     time.Time                      // by MonotonicNow; the next check
-	checks  int                            // how many checks in a row found a held run; they set the pause
+	due     time.Time                      // the next check, by MonotonicNow
+	checks  int                            // consecutive checks that found a held run; they set the pause
 }
 
-// checkDue checks the sessions if it is time. A run whose session is accepted again is unblocked.
+// checkDue checks the sessions when due. A run whose session is accepted again is unblocked.
 func (h *heldChecks) checkDue(ctx context.Context) error {
 	p := h.settler.process
 	if MonotonicNow(p.Clock).Before(h.due) {
@@ -179,7 +175,7 @@ func (h *heldChecks) checkDue(ctx context.Context) error {
 	return nil
 }
 
-// failedLate reports whether a run could not be settled whose engine answered late.
+// failedLate reports whether a run with a late answer could not be settled.
 func (s *Recoverer) failedLate() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

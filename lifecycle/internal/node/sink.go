@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Limits of one turn's reports (maxReports messages and warnings, whose events have at most
-// maxReportBytes), and of a run's reports (maxReportedSeq events, or maxRunReportBytes of messages
-// and warnings) after which its turns store no more messages and warnings. So no agent can fill the
-// database. Changes of state are always stored.
+// Limits of one turn's reports (maxReports messages and warnings of at most maxReportBytes), and of
+// a run's (maxReportedSeq events, or maxRunReportBytes), after which its turns store no more
+// messages and warnings, so that no agent can fill the database. Changes of state are always
+// stored.
 const (
 	maxReports        = 10_000
 	maxReportBytes    = 16 << 20
@@ -25,22 +25,18 @@ const (
 	maxRunReportBytes = 256 << 20
 )
 
-// sink is the turn in the engine's view, an engine.Sink: it stores the engine's reports while the
-// turn executes. Every report is a commit under the turn's fence.
+// sink is the turn as an engine.Sink. Every report is a commit under the turn's fence.
 type sink turn
 
-// Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
 	text := interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().Nonce)
 	return s.report(ctx, nil, decide.Message(text, m.RawRef))
 }
 
-// Warn stores a diagnostic as an event.
 func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
 	return s.report(ctx, nil, decide.Warning(d))
 }
 
-// Session stores the session handle.
 func (s *sink) Session(ctx context.Context, h engine.SessionHandle) error {
 	session, err := decide.StorableSession(&h)
 	if err != nil {
@@ -49,7 +45,7 @@ func (s *sink) Session(ctx context.Context, h engine.SessionHandle) error {
 	return s.report(ctx, session)
 }
 
-// report stores events, or a session handle if session is not nil, or both.
+// report stores events, a session handle unless nil, or both.
 func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events ...fcmp.Payload) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
@@ -73,8 +69,7 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 	return errorForEngine(err)
 }
 
-// errorForEngine returns the error of a commit for the engine: a store.ErrStaleEpoch also matches
-// engine.ErrStale.
+// errorForEngine lets a store.ErrStaleEpoch also match engine.ErrStale.
 func errorForEngine(err error) error {
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
@@ -82,9 +77,8 @@ func errorForEngine(err error) error {
 	return err
 }
 
-// admit returns the events that a report may store: none after the turn has ended, and none beyond
-// the limits. At the limit it returns instead a warning that later reports are omitted. The caller
-// holds mu.
+// admit returns the events that a report may store: none after the turn's end or beyond the limits.
+// At the limit it returns a warning that later reports are omitted. The caller holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -103,7 +97,7 @@ func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	})}, nil
 }
 
-// reachedBound says which bound the reports have reached; empty: none. The caller holds mu.
+// reachedBound names the limit that the reports have reached, or is empty. The caller holds mu.
 func (t *turn) reachedBound() string {
 	switch {
 	case t.reports >= maxReports:

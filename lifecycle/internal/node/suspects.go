@@ -11,33 +11,31 @@ import (
 )
 
 // quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that crashes its
-// worker also loses every other turn there, and each of them is counted as lost. So a node claims a
-// suspect only when no turn executes there, and nothing else until that turn has ended or outlived
-// a lease. Other runs come first. A suspect that waits too long for an idle node makes a node
-// drain: the node claims nothing until its turns have ended. Draining takes at most half of a
-// node's time.
+// worker also loses every other turn there. So a node claims a suspect only when no turn executes
+// there, and nothing else until that turn has ended or outlived a lease. Other runs come first. A
+// suspect that waits too long for an idle node makes a node drain: the node claims nothing until
+// its turns have ended. Draining takes at most half of a node's time.
 //
 // Only the scheduler uses it. Its times are readings of the monotonic clock.
 type quarantine struct {
 	separate      store.OwnedRun // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
-	// scans: the next call of claim asks for suspects. It is a separate call, so that others can have
-	// permits between the two. more: the previous call found as many runs as there was room for.
+	// scans: the next claim asks for suspects, in a separate call, so that others can have permits
+	// between the two. more: the previous call filled all room.
 	scans, more bool
-	nextScan    time.Time // when a node that executes turns asks the store for suspects again
+	nextScan    time.Time // when a node that executes turns asks for suspects again
 	drainSince  time.Time // zero: the node does not drain
-	noDrain     time.Time // the node does not drain before
+	noDrain     time.Time // no drain before
 }
 
-// errSeparate is how a claim of suspects leaves them in the queue while other turns execute.
+// errSeparate keeps suspects in the queue while other turns execute.
 var errSeparate = errors.New("lifecycle: a suspect is executed without other turns")
 
-// claim claims up to room runs, or a suspect.
 func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil || n.live.Err() != nil {
 		return nil, nil
 	}
-	n.drained.Store(false) // what becomes free while nothing is claimed must cause another claim
+	n.drained.Store(false) // capacity freed while nothing is claimed must cause another claim
 	q, now := &n.quarantine, MonotonicNow(n.proc.Clock)
 	idle := n.isIdle()
 	switch {
@@ -72,7 +70,7 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	return claimed, err
 }
 
-// scan claims a suspect if the node is idle, and otherwise finds out whether it must drain.
+// scan claims a suspect if the node is idle, and otherwise finds out whether to drain.
 func (n *Node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	if idle {
 		return n.claimSuspect(now)
@@ -84,7 +82,6 @@ func (n *Node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	return nil, nil
 }
 
-// isIdle reports whether no turn executes here.
 func (n *Node) isIdle() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +110,6 @@ func (n *Node) stopDraining(now time.Time) {
 	q.drainSince = time.Time{}
 }
 
-// claimSuspect claims a suspect for a node that executes nothing.
 func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	commitNow := n.proc.Now()
 	req := store.ClaimRequest{
@@ -129,9 +125,9 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	return claimed, err
 }
 
-// suspectIsOverdue reports whether a suspect has waited for so long that this node drains for it.
-// The oldest node does so after a lease, and each younger one after eight times as long, so that
-// one node at a time drains where that is enough.
+// suspectIsOverdue reports whether this node must drain for a waiting suspect. The oldest node does
+// so after a lease, each younger one after eight times as long, so that one node at a time drains
+// where that is enough.
 func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))
@@ -150,8 +146,8 @@ func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	return overdue
 }
 
-// noteRank notes the position of this node among the registered ones, which are in the order of
-// their ids and so of their age.
+// noteRank records this node's position among the registered ones, which are sorted by id and so by
+// age.
 func (n *Node) noteRank(registered []string) {
 	n.rank.Store(int64(max(0, slices.Index(registered, n.id))))
 }

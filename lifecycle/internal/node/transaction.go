@@ -10,18 +10,18 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file writes entries of a run's journal in a transaction of the host, together with a step's
-// writes in the host's database.
+// Journal entries can be written in a transaction of the host, together with a step's writes in the
+// host's database.
 
-// errTransactionBroken is the error of a transaction that did not do what AppendIn asks for.
+// errTransactionBroken: the transaction did not do what AppendIn asks for.
 var errTransactionBroken = errors.New("engine: the host's transaction has not executed the step, or not returned " +
 	"why it is rolled back")
 
 // AppendIn implements engine.TransactionalJournal.
 //
-// The turn commits nothing else from the moment at which the entries are written until it is known
-// whether the host's transaction has stored them: so mu is held, but lent to the host. A
-// transaction that hangs does not keep the turn from being settled without its worker.
+// The turn commits nothing else from the write of the entries until the outcome of the host's
+// transaction is known: mu is held, but lent to the host. A hung transaction does not keep the turn
+// from being settled without its worker.
 func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	ctx context.Context, view any, entries ...engine.JournalEntry) error) error) (err error) {
 	if err := ctx.Err(); err != nil {
@@ -50,8 +50,8 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	return err
 }
 
-// writeIn writes entries in a transaction of the host's. If it returns the commit, the caller must
-// call endTransaction, and mu is lent until then.
+// writeIn writes entries in the host's transaction. If it returns the commit, the caller must call
+// endTransaction, and mu is lent until then.
 func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEntry) (*store.Commit, error) {
 	in, ok := view.(store.TransactionView)
 	if !ok {
@@ -87,7 +87,7 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 	return nil, err
 }
 
-// decideEntriesIn makes the commit that a transaction of the host is to store. The caller holds mu.
+// decideEntriesIn makes the commit for a transaction of the host. The caller holds mu.
 func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, error) {
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -99,8 +99,8 @@ func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, er
 	return cm, err
 }
 
-// endTransaction settles a transaction of the host that has returned, with its error. If the turn
-// was settled in the meantime, the transaction has no effect.
+// endTransaction settles a returned transaction of the host. If the turn was settled meanwhile, the
+// transaction has no effect.
 func (t *turn) endTransaction(returned error) error {
 	if !t.mu.Reclaim() {
 		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -111,12 +111,12 @@ func (t *turn) endTransaction(returned error) error {
 	return t.settleTransaction(cm, returned)
 }
 
-// settleTransaction finds out whether a transaction of the host has stored the commit, and returns
-// nil if it has. Returned is the transaction's error. The caller holds mu.
+// settleTransaction returns nil if a transaction of the host has stored the commit. returned is the
+// transaction's error. The caller holds mu.
 //
-// A transaction whose connection was lost may still be in progress, and store the commit later. If
-// it failed and its commit is not found, this function therefore commits the same version with no
-// other change. The database stores only one commit of a version, so the outcome is then certain.
+// A transaction whose connection was lost may still store the commit later. If it failed and its
+// commit is not found, settleTransaction commits the same version without a change: only one commit
+// of a version can be stored, so the outcome is then certain.
 func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 	if stored, err := t.node.proc.Store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned

@@ -14,16 +14,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// turn is one attempt of a run that executes on this node.
+// turn is one attempt of a run on this node.
 type turn struct {
 	node    *member
 	owner   turnOwner
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
-	origin  *decide.Origin  // set with spec; a fork's inheritance, nil for other runs
+	origin  *decide.Origin  // set with spec; a fork's inheritance, else nil
 	started time.Time       // by MonotonicNow
-	created time.Time       // when the run was created, as its record says
-	claimed time.Time       // when the run was claimed, as its record says
+	created time.Time       // the run's creation, from its record
+	claimed time.Time       // the run's claim, from its record
 	ctx     context.Context //nolint:containedctx // its cause says why the turn was interrupted
 	cancel  context.CancelCauseFunc
 
@@ -31,30 +31,30 @@ type turn struct {
 	room         JournalRoom
 
 	mu      CommitLock
-	record  *store.Run     // guarded by mu; as last stored by this worker; constant once the turn is settled
-	profile fsm.Profile    // guarded by mu; the engine's, once it is known
+	record  *store.Run     // guarded by mu; as last stored by this worker; constant once settled
+	profile fsm.Profile    // guarded by mu; the engine's, once known
 	dialect decide.Dialect // guarded by mu; set with profile
 	call    EngineCall     // Method is guarded by mu: the worker's last call; the rest is
 	// constant
 	reportsClosed bool          // guarded by mu; the turn is being settled, by its worker or without it
-	stuck         *StuckCall    // guarded by mu; not nil: the turn was settled without its worker
+	stuck         *StuckCall    // guarded by mu; set if the turn was settled without its worker
 	inTransaction *store.Commit // guarded by mu; a commit that a transaction of the host may store; see AppendIn
 	begun         bool          // guarded by mu; the engine was called to execute the turn
-	reports       int           // guarded by mu; how many were made
-	reportBytes   int           // guarded by mu; the size of the stored events
+	reports       int           // guarded by mu; their number
+	reportBytes   int           // guarded by mu; the stored events' size
 	reportsFull   bool          // guarded by mu; later reports are omitted
 
-	// What Observer.Start returned; nil and empty if it was not called. Set under mu before the
-	// engine is called, and constant once the turn is settled.
+	// The results of Observer.Start; nil and empty without a call. Set under mu before the engine
+	// is called, constant once the turn is settled.
 	observed context.Context //nolint:containedctx // for the notice that the turn has ended
 	trace    string
 
-	processLost bool // guarded by Node.mu; the resident process ended before the turn was removed from the node
+	processLost bool // guarded by Node.mu; the resident process ended before the turn was removed
 }
 
 // turnOwner is the node as its turns use it.
 type turnOwner interface {
-	// addResident notes that an engine here may hold a process of the run.
+	// addResident records that an engine here may hold a process of the run.
 	addResident(runID, engine string)
 	// abandonWorker settles a turn whose worker is stuck in an engine.
 	abandonWorker(t *turn, cause error, stuck *StuckCall)
@@ -62,8 +62,7 @@ type turnOwner interface {
 	removeTurn(t *turn, run *store.Run)
 }
 
-// newTurn returns the turn of a run that the node has claimed. The record is the turn's from then
-// on.
+// newTurn returns the turn of a claimed run, and takes over the record.
 func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
@@ -73,7 +72,7 @@ func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
 	}
 }
 
-// age is how long the turn has been executing.
+// age is the turn's execution time so far.
 func (t *turn) age() time.Duration { return MonotonicNow(t.node.proc.Clock).Sub(t.started) }
 
 // run executes the turn and settles it, even if the engine exits this goroutine.
@@ -95,9 +94,8 @@ func (t *turn) run(stored []byte) {
 	ev = t.execute(t.ctx)
 }
 
-// setSpec sets the turn's specification. It returns false and sets nothing if the turn was settled
-// before its worker called it: settling a turn reads its specification without the lock, so the
-// specification must then not change.
+// setSpec sets the turn's specification. It returns false and sets nothing if the turn was already
+// settled, which reads the specification without the lock.
 func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +106,8 @@ func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
 	return true
 }
 
-// end settles the turn after its engine has returned, unless it was settled without the worker. The
-// turn counts as interrupted if its context has ended by now: a later success does not count.
+// end settles the turn after its engine has returned, unless it was settled without the worker. If
+// its context has ended, it counts as interrupted, whatever the outcome.
 func (t *turn) end(ev *decide.Evidence) {
 	t.room.Release(t.node.proc.Journals, true)
 	cause := context.Cause(t.ctx)
@@ -127,15 +125,14 @@ func (t *turn) end(ev *decide.Evidence) {
 }
 
 // closeReports decides who settles the turn: the first caller, either its worker, or the watcher of
-// an interrupted turn (waitForEngine), which passes the call in which the worker is stuck. From
-// then on the engine's reports are refused.
+// an interrupted turn (waitForEngine), which passes the worker's stuck call. From then on the
+// engine's reports are refused.
 func (t *turn) closeReports(stuck *StuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.closeReportsLocked(stuck)
 }
 
-// closeReportsLocked is closeReports for a caller that holds mu.
 func (t *turn) closeReportsLocked(stuck *StuckCall) (first bool) {
 	if t.reportsClosed {
 		return false
@@ -144,8 +141,7 @@ func (t *turn) closeReportsLocked(stuck *StuckCall) (first bool) {
 	return true
 }
 
-// stuckCall is the call in which the worker was stuck when the turn was settled without it. It is
-// nil for all other turns.
+// stuckCall is the worker's stuck call if the turn was settled without it, else nil.
 func (t *turn) stuckCall() *StuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,8 +160,8 @@ func (t *turn) interrupt(cause error) {
 	}
 }
 
-// waitForEngine is the watcher of an interrupted turn: it waits until the engine has returned, and
-// settles the turn without the worker when that takes too long.
+// waitForEngine watches an interrupted turn: it waits until the engine has returned, and settles
+// the turn without the worker if that takes too long.
 func (t *turn) waitForEngine(returned <-chan struct{}) {
 	for wait := TurnReturnLimit; ; wait = time.Second {
 		tick, stop := t.node.proc.Clock.Timer(wait)
@@ -175,7 +171,7 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 			return
 		case <-tick:
 		}
-		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed: it is the store that takes long
+		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed: the store takes long
 			continue
 		}
 		stuck := &StuckCall{EngineCall: t.call}
@@ -189,18 +185,18 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 	}
 }
 
-// engineReturn lets one goroutine wait for the engine of an interrupted turn to return. Nothing is
-// allocated for a turn that is not interrupted.
+// engineReturn lets one goroutine wait for an interrupted turn's engine. Uninterrupted turns
+// allocate nothing.
 type engineReturn struct {
 	mu          sync.Mutex
 	over        bool          // guarded by mu; the engine has returned
-	returned    chan struct{} // guarded by mu; made when the turn is interrupted, closed when the engine has returned
-	waiterEnded chan struct{} // guarded by mu; made with returned, closed by the goroutine that waits when it ends
+	returned    chan struct{} // guarded by mu; made by an interrupt, closed when the engine has returned
+	waiterEnded chan struct{} // guarded by mu; made with returned, closed when the waiting goroutine ends
 }
 
 // startWaiting returns a channel that is closed when the engine has returned, and one that the
-// waiting goroutine closes when it ends. Both are nil if a goroutine waits already, or if the
-// engine has returned.
+// waiting goroutine closes when it ends. Both are nil if a goroutine waits already, or the engine
+// has returned.
 func (r *engineReturn) startWaiting() (returned <-chan struct{}, waiterEnded chan<- struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,7 +207,7 @@ func (r *engineReturn) startWaiting() (returned <-chan struct{}, waiterEnded cha
 	return r.returned, r.waiterEnded
 }
 
-// signal notes that the engine has returned, and waits until the waiting goroutine has ended.
+// signal records that the engine has returned, and waits for the end of the waiting goroutine.
 func (r *engineReturn) signal() {
 	r.mu.Lock()
 	r.over = true
@@ -225,8 +221,8 @@ func (r *engineReturn) signal() {
 	}
 }
 
-// settle stores the outcome of the turn, and removes the turn from its node. The cause is why it
-// was interrupted, nil when it was not.
+// settle stores the turn's outcome, and removes the turn from its node. cause is why it was
+// interrupted, or nil.
 func (t *turn) settle(cause error, ev *decide.Evidence) {
 	if cause != nil {
 		ev.Interrupt(cause)
@@ -267,7 +263,7 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {
-		// The run was ended or taken over. Or an earlier try was stored, and the run has changed
+		// The run was ended or taken over, or an earlier try was stored and the run has changed
 		// since.
 		return t.reload(), false
 	}
@@ -278,7 +274,7 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.
 	return t.record, err == nil
 }
 
-// addUsageAndTrace adds the turn's usage and its trace (Observer.Start) to the commit that ends it.
+// addUsageAndTrace adds the turn's usage and trace (Observer.Start) to its last commit.
 func (t *turn) addUsageAndTrace(cm *store.Commit, usage *store.Usage) {
 	cm.Usage = usage
 	if t.trace != "" {
@@ -286,8 +282,7 @@ func (t *turn) addUsageAndTrace(cm *store.Commit, usage *store.Usage) {
 	}
 }
 
-// reload returns the run as the store has it, or as the worker stored it last if the store cannot
-// be read.
+// reload returns the stored run, or the worker's last record if the store cannot be read.
 func (t *turn) reload() *store.Run {
 	if run, err := t.node.proc.Store.Run(t.node.live, t.record.ID); err == nil {
 		return &run
@@ -295,8 +290,7 @@ func (t *turn) reload() *store.Run {
 	return t.record
 }
 
-// usageOf converts an engine's reported usage to numbers that every store can keep. A negative
-// value and NaN become 0, and a value above the limit becomes the limit.
+// usageOf limits an engine's reported usage to storable numbers: negative values and NaN become 0.
 func usageOf(reported engine.Usage, worked time.Duration) store.Usage {
 	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
 	cost := math.Round(reported.CostUSD * 1e6)
@@ -310,12 +304,12 @@ func usageOf(reported engine.Usage, worked time.Duration) store.Usage {
 	}
 }
 
-// storedUsage returns the usage that is stored with the end of the turn. It is nil if the engine
-// reported none, so that plain turns write nothing.
+// storedUsage returns the usage stored with the turn's end; nil if the engine reported none, so
+// that plain turns write nothing.
 func storedUsage(reported engine.Usage, used store.Usage) *store.Usage {
 	if reported == (engine.Usage{}) {
 		return nil
 	}
-	kept := used // a copy, so that nothing is allocated for a plain turn
+	kept := used // a copy: a plain turn allocates nothing
 	return &kept
 }
