@@ -17,28 +17,27 @@ const (
 // Actor identifies the person or program that acts on a run. The host authenticates actors; the
 // library trusts the host. The zero Actor is the host itself.
 type Actor struct {
-	// ID names the actor in the history, the events and the host's records; at most MaxActor bytes of
-	// UTF-8 without NUL. Empty: unknown. IDs are compared byte by byte, so the host must always use
-	// the same ID for a person (see Fold).
+	// ID names the actor in the history, the events and the host's records; at most MaxActor bytes
+	// of UTF-8 without NUL. Empty: unknown. IDs are compared byte by byte, so a person must always
+	// have the same ID (see Fold).
 	ID string
-	// Groups lists the actor's current groups, at most MaxGroup bytes each. They apply to this call
-	// only and are not stored.
+	// Groups lists the actor's current groups, at most MaxGroup bytes each, for this call only;
+	// they are not stored.
 	Groups []string
 	// Via names the front end, such as "web" or "mail"; at most MaxVia bytes.
 	Via string
-	// Fold, unless nil, maps all spellings of an ID to one; ID must be in that form. Stored names keep
-	// their spelling. A name in an audience, a vote, a claim or an answer belongs to the actor if Fold
-	// maps it to ID. Fold must be safe for concurrent use. It is not stored.
+	// Fold, unless nil, maps all spellings of an ID to one; ID must be in that form. A stored name,
+	// which keeps its spelling, belongs to the actor if Fold maps it to ID. Fold must be safe for
+	// concurrent use. It is not stored.
 	Fold func(id string) string `json:"-"`
 }
 
 // Is reports whether a stored ID names the actor, compared after Fold. An actor without an ID
-// matches no stored ID.
+// matches none.
 func (a *Actor) Is(id string) bool {
 	return a.ID != "" && (id == a.ID || a.Fold != nil && a.Fold(id) == a.ID)
 }
 
-// IsZero reports whether the actor has no ID, groups or front end.
 func (a Actor) IsZero() bool { return a.ID == "" && len(a.Groups) == 0 && a.Via == "" }
 
 // Equal reports whether both actors are equal, with their groups in the same order.
@@ -46,7 +45,6 @@ func (a Actor) Equal(b Actor) bool {
 	return a.ID == b.ID && a.Via == b.Via && slices.Equal(a.Groups, b.Groups)
 }
 
-// String returns the ID and the front end, for messages.
 func (a Actor) String() string {
 	id := a.ID
 	if id == "" {

@@ -25,7 +25,7 @@ type Subject struct {
 	// Arguments are executed if approved: one JSON value of at most MaxArguments bytes, stored byte
 	// for byte, without duplicate members.
 	Arguments json.RawMessage `json:"arguments,omitempty" plain:"exact"`
-	// Title and Risk summarise for people the effect of the call and the damage it could do.
+	// Title and Risk summarise the call's effect and possible damage for people.
 	Title string `json:"title,omitempty"`
 	Risk  string `json:"risk,omitempty"`
 }
@@ -49,7 +49,7 @@ const (
 var ErrQuestionChanged = errors.New("interaction: the question has changed since the reply's author saw it")
 
 // ChangedError reports that the question has changed since the reply's author saw it: Reply.Seen
-// differs from the digest of the current question.
+// differs from its digest.
 type ChangedError struct {
 	Seen string
 	// Question is the current question.
@@ -64,11 +64,10 @@ func (e *ChangedError) Error() string {
 // Is makes errors.Is(err, ErrQuestionChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChanged }
 
-// Digest identifies what the question shows and what it is about: SHA-256, in hexadecimal digits,
-// over one JSON object of kind, prompt, context, options, only, required_fields, subject and schema, as
-// far as they are set. The object has no blanks, its members and those of all objects in it are
-// sorted by name, and numbers are as they were written. Number, attempt, time, hints, policy and
-// ref of the question do not count.
+// Digest identifies what the question shows and is about: SHA-256, in hexadecimal, over one JSON
+// object of those of kind, prompt, context, options, only, required_fields, subject and schema that
+// are set, without blanks, with the members of all objects sorted by name, and numbers as written.
+// Number, attempt, time, hints, policy and ref do not count.
 func (q Question) Digest() string {
 	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}
 	if q.Context != "" {
@@ -107,8 +106,8 @@ func (q Question) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestible returns a JSON value in canonical form. Invalid JSON is returned as a string: a
-// question with it is never asked, but may be digested.
+// digestible returns a JSON value in canonical form. Invalid JSON, which is never asked, is
+// returned as a string.
 func digestible(raw json.RawMessage) any {
 	if validateJSON(raw) == nil {
 		if c, err := canonical(raw); err == nil {
@@ -122,11 +121,11 @@ func digestible(raw json.RawMessage) any {
 func (q *Question) plain() bool { return len(q.Schema) == 0 && q.Subject == nil }
 
 // ValidateFor checks the reply against its question. Without Schema and Subject the question takes
-// a text, with a Schema a valid Value, and an approval takes a Decision. With AlsoText, forms and
-// approvals also take a text. A reply that accepts a risk needs AcceptRisk.
+// a text, with a Schema a valid Value, and an approval takes a Decision. AlsoText allows a text in
+// place of these. A reply that accepts a risk needs AcceptRisk.
 //
-// The error matches ErrInvalidReply and is a *FieldError, or a *ValueError if the schema rejects
-// the value. It is a *ChangedError if the question has changed since the author saw it.
+// The error matches ErrInvalidReply: a *FieldError, or a *ValueError if the schema rejects the
+// value. It is a *ChangedError if the question has changed since the author saw it.
 func (r Reply) ValidateFor(q Question) error {
 	if !q.To.Admits(r.Actor) {
 		return &NotAskedError{q.ID, r.Actor, *q.To.Clone()}
@@ -143,7 +142,6 @@ func (r Reply) ValidateFor(q Question) error {
 	return nil
 }
 
-// validateAnswer is ValidateFor for what is answered.
 func (r Reply) validateAnswer(q *Question) error {
 	switch {
 	case q.Subject != nil:
@@ -164,7 +162,6 @@ func (r Reply) validateAnswer(q *Question) error {
 	return validateValue(q.Schema, r.Value)
 }
 
-// validateDecision is ValidateFor for an approval.
 func (r Reply) validateDecision(q *Question) error {
 	if q.DecidedBySeveral() {
 		return r.validateVote(q)
@@ -184,7 +181,6 @@ func (r Reply) validateDecision(q *Question) error {
 	return nil
 }
 
-// validateEdit checks edited arguments.
 func (r Reply) validateEdit(q *Question) error {
 	switch {
 	case len(r.Value) == 0:
@@ -201,7 +197,7 @@ func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte{'{'
 
 func sizeOf[T ~string | ~[]byte](s T) string { return fmt.Sprintf("%d bytes", len(s)) }
 
-// validateForm checks the fields that only forms and approvals use, independently of the question.
+// validateForm checks the fields for forms and approvals, independently of the question.
 func (r Reply) validateForm() error {
 	switch {
 	case len(r.Value) > MaxValue:
@@ -232,8 +228,8 @@ func (r Reply) validateForm() error {
 
 const maxDigest = 2 * sha256.Size
 
-// AnswerTo converts the reply to the question's answer. The answer to a form has the value; the
-// answer to an approval has the decision and the arguments to execute.
+// AnswerTo converts the reply to the question's answer: with the value of a form, or an approval's
+// decision and arguments to execute.
 func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	a := r.Answer(now)
 	a.Ref = q.Ref
@@ -257,8 +253,8 @@ func (r Reply) AnswerTo(q *Question, now time.Time) Answer {
 	return a
 }
 
-// Message returns the answer as text for an agent that has no other source: the reply, the
-// decision, or the form as JSON. It marks a default answer as such.
+// Message returns the answer as text for an agent without another source: the reply, the decision,
+// or the form as JSON. It marks a default answer as such.
 func (a Answer) Message() string {
 	if a.Resolution == DefaultAnswer {
 		given := a
@@ -284,9 +280,8 @@ func (a Answer) Message() string {
 	return a.Text
 }
 
-// form brings the question's schema and subject within the limits. A malformed one is omitted with
-// a diagnostic and the question takes text instead, so that no approval covers arguments that were
-// not shown.
+// form limits the question's schema and subject. A malformed one is omitted with a diagnostic and
+// the question takes text instead, so that no approval covers arguments that were not shown.
 func (n *normalizer) form(q *Question) {
 	if len(q.Schema) > 0 {
 		usable, dropped, err := usableSchema(q.Schema)
@@ -352,7 +347,7 @@ func (s Subject) Validate() error {
 	return nil
 }
 
-// subject returns a copy of the subject within the limits, or an error if it cannot be stored.
+// subject returns a limited copy of the subject, or an error if it cannot be stored.
 func (n *normalizer) subject(s Subject) (*Subject, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -367,9 +362,9 @@ var ErrNotApproved = errors.New("interaction: not approved")
 
 // NotApprovedError reports that nothing may be executed.
 type NotApprovedError struct {
-	// Answer is the answer given instead of an approval; zero if the question was not answered.
+	// Answer is the answer instead of an approval; zero if unanswered.
 	Answer Answer
-	// Changed reports that the answer belongs to a question with other arguments or another call.
+	// Changed reports that the answer is to other arguments or another call.
 	Changed bool
 }
 
@@ -386,10 +381,10 @@ func (e *NotApprovedError) Error() string {
 // Is makes errors.Is(err, ErrNotApproved) true.
 func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApproved }
 
-// Approved returns the arguments that the engine may execute. Pass the question as the engine would
-// ask it now; the answer must approve a question with the same digest and the same Ref. Execute the
-// returned bytes, not arguments that were computed again. The error is a *NotApprovedError if there
-// is no approval, or if the question has changed.
+// Approved returns the arguments to execute. Pass the question as the engine would ask it now; the
+// answer must approve a question with the same digest and Ref. Execute the returned bytes, not
+// arguments computed again. The error is a *NotApprovedError if there is no approval, or if the
+// question has changed.
 func (a Answer) Approved(q Question) (json.RawMessage, error) {
 	q, _ = Normalize(q)
 	switch {

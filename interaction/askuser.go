@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// askUserField is the key of a question in an agent's output.
 const askUserField = "ask_user"
 
 // errTooLarge is matched by errors about questions over a limit.
@@ -57,7 +56,7 @@ func depth(v any) int {
 	return deepest + 1
 }
 
-// parseYAML reads YAML (or JSON) within the limits, without anchors, aliases, merge keys and tags.
+// parseYAML parses YAML (or JSON) within the limits, without anchors, aliases, merge keys and tags.
 func parseYAML(text string) (any, error) {
 	if len(text) > MaxAskUser {
 		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
@@ -91,7 +90,7 @@ func nestedFlow(text string) int {
 	return deepest
 }
 
-// plainValue converts a YAML node to maps, lists, strings, numbers, booleans and nil.
+// plainValue converts a YAML node to JSON's types.
 func plainValue(n *yaml.Node, level int, nodes *int) (any, error) {
 	if *nodes++; *nodes > maxNodes || level > MaxDepth {
 		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes,
@@ -144,7 +143,7 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
 }
 
-// questionsOf reads a question from a decoded tree, or a list of up to atMost questions, with or
+// questionsOf reads a question, or a list of up to atMost questions, from a decoded tree, with or
 // without an ask_user key around it. A list that is too long or has an unreadable entry is rejected
 // as a whole, so that no question disappears unnoticed.
 func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
@@ -187,8 +186,8 @@ func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 	return all, odd, nil
 }
 
-// questionOf reads one question. An invalid optional field is omitted with a diagnostic. Only the
-// host decides the audience, the wait and the subject: these fields are ignored in an agent's text.
+// questionOf reads one question. An invalid optional field is omitted with a diagnostic. Audience,
+// wait and subject are ignored in an agent's text: the host decides them.
 func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	var odd []Diagnostic
 	leaveOut := func(field, want string) {

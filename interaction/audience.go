@@ -11,23 +11,22 @@ import (
 // MaxAudience limits each list of an Audience.
 const MaxAudience = 100
 
-// Audience defines who may answer a question. It comes from the host, never from the text of an
-// agent, and is stored with the question.
+// Audience defines who may answer a question. It comes from the host, never from an agent's text,
+// and is stored with the question.
 type Audience struct {
 	// Everybody admits all actors that are not in Except. If false, Users and Groups decide.
 	Everybody bool `json:"everybody"`
-	// Users and Groups admit actors by ID or by group. If both are empty, the audience admits no one:
-	// a list left empty by mistake opens nothing.
+	// Users and Groups admit actors by ID or by group. If both are empty, no one is admitted: a
+	// list left empty by mistake opens nothing.
 	Users  []string `json:"users,omitempty"`
 	Groups []string `json:"groups,omitempty"`
-	// Except denies these users, whatever the other fields say; for instance the submitter of the run.
+	// Except denies these users in any case; for instance the run's submitter.
 	Except []string `json:"except,omitempty"`
 }
 
 // AskPolicy sets the audience, quorum and wait of a run's questions. The host sets it in Spec.Ask,
-// and each question stores it when asked, so an agent cannot choose who approves its actions.
+// and each question stores it, so an agent cannot choose who approves its actions.
 type AskPolicy struct {
-	// NotSubmitter bars Spec.Submitter from answering the run's questions.
 	NotSubmitter bool `json:"not_submitter"`
 	// To is the audience of questions without one; nil: everybody. Only a Go engine can name an
 	// audience itself (engine.Question.To).
@@ -38,7 +37,7 @@ type AskPolicy struct {
 	Need    int `json:"need,omitempty"`
 	Rejects int `json:"rejects,omitempty"`
 	// Wait limits how long the questions stay open and schedules reminders and escalations; nil:
-	// session_timeout and strictness apply. Only a Go engine can override it for a question
+	// session_timeout and strictness apply. Only a Go engine can override it
 	// (engine.Question.Wait).
 	Wait *Wait `json:"wait,omitempty"`
 }
@@ -60,7 +59,6 @@ func (a *Audience) Admits(actor Actor) bool {
 // Open reports whether the audience admits everybody except the users in Except.
 func (a *Audience) Open() bool { return a == nil || a.Everybody }
 
-// String describes the audience, for messages.
 func (a *Audience) String() string {
 	if a == nil {
 		return "everybody"
@@ -112,8 +110,8 @@ func (a *Audience) Folded(fold func(id string) string) *Audience {
 	return c
 }
 
-// Validate returns an error if the audience cannot be stored. The error completes a sentence: "a
-// list of 101 names; at most 100 are allowed".
+// Validate returns an error if the audience cannot be stored, as the end of a sentence: "a list of
+// 101 names; at most 100 are allowed".
 func (a *Audience) Validate() error {
 	if a == nil {
 		return nil

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Character classifies a character for display. It is the only such table, so that all front ends
-// show the same text alike. A character may have several classes.
+// Character classifies characters for display, by one table for all front ends. A character may
+// have several classes.
 type Character uint8
 
 // Classes of characters. A character without a class is shown unchanged.
 const (
-	// Hidden characters are shown by number. A screen would show them as nothing or as an ordinary
-	// space, show many of them alike, or move other characters because of them: control and format
-	// characters, white space except space, tab and line feed, variation selectors, fillers,
-	// private-use and unassigned characters.
+	// Hidden characters are shown by number, since a screen would hide them, confuse them with
+	// others, or reorder others: control and format characters, white space except space, tab and
+	// line feed, variation selectors, fillers, private-use and unassigned characters.
 	Hidden Character = 1 << iota
 	// SingleSpace is white space that prose may contain singly: U+00A0, U+202F and U+3000.
 	SingleSpace
@@ -71,7 +70,7 @@ const (
 	repha = "\u09b0\u0cb0" // a joiner before a virama keeps these letters in full
 )
 
-// blank are letters, marks and symbols that many fonts draw as nothing.
+// blank are characters that many fonts draw as nothing.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x2800, 0x2800, 1}, {0xfffc, 0xfffc, 1}},
 	R32: []unicode.Range32{{0x13441, 0x13442, 1}, {0x16fe4, 0x16fe4, 1}, {0x1d159, 0x1d159, 1}},
@@ -106,7 +105,6 @@ const (
 	columnsOfHT = 4
 )
 
-// invalid minus a byte encodes a byte of invalid UTF-8 in characters.
 const invalid = -1
 
 func visible(s string, prose bool) string {
@@ -167,7 +165,7 @@ func charactersOf(s string, prose bool) characters {
 	return t
 }
 
-// space returns the length of the white space at i, and whether it is long enough to be counted.
+// space returns the length of the white space at i, and whether it must be counted.
 func (t characters) space(i int) (n int, long bool) {
 	columns, most, breaks := 0, longSpace-1, 0
 	if i == 0 {
@@ -190,7 +188,6 @@ func (t characters) space(i int) (n int, long bool) {
 	return n, long
 }
 
-// at returns the character at i, or 0 outside the text.
 func (t characters) at(i int) rune {
 	if i < 0 || i >= len(t) {
 		return 0
@@ -198,7 +195,6 @@ func (t characters) at(i int) rune {
 	return t[i]
 }
 
-// is reports whether the character at i has the class.
 func (t characters) is(i int, kind Character) bool { return CharacterOf(t.at(i))&kind != 0 }
 
 // belongs reports whether the hidden character at i is legitimate in the surrounding prose.
@@ -232,7 +228,6 @@ func (t characters) belongs(i int) bool {
 	return t.is(i, SingleSpace) && t.seen(i-1) && t.seen(i+1)
 }
 
-// seen reports whether the character at i is visible.
 func (t characters) seen(i int) bool {
 	r := t.at(i)
 	return r > ' ' && !hidden(r)
@@ -275,7 +270,6 @@ func continues(before, after string) bool {
 	return last == joiner || next == joiner || unicode.In(next, unicode.M, unicode.Variation_Selector, skinTones)
 }
 
-// flag reports whether the character is half of a flag.
 func flag(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
 var skinTones = &unicode.RangeTable{R32: []unicode.Range32{{0x1f3fb, 0x1f3ff, 1}}}

@@ -45,7 +45,6 @@ func VisibleJSON(text []byte, indent string) string {
 	return b.String()
 }
 
-// unescape resolves the escapes of visible characters in a JSON string.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -9,13 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// This file implements claims and reassignment.
-
 // MaxClaim is the longest claim.
 const MaxClaim = 31 * 24 * time.Hour
 
 // Claim reserves an open question for one person until Until: no one else may answer or claim it.
-// An expired claim has no effect; its expiry causes no commit and no event.
+// It expires without a commit or event.
 type Claim struct {
 	Actor string    `json:"actor"`
 	Via   string    `json:"via,omitempty"` // front end of the actor
@@ -85,8 +83,8 @@ func (q *Question) CheckClaim(actor Actor, now time.Time) error {
 	return nil
 }
 
-// Claimant returns the actor with the ID as spelled in the actor's own current claim, so that one
-// person appears under one name in the run's events.
+// Claimant returns the actor with the ID as spelled in the actor's own current claim, so that a
+// person has one name in the run's events.
 func (q *Question) Claimant(actor Actor, now time.Time) Actor {
 	if q.Claim.Lasts(now) && actor.Is(q.Claim.Actor) {
 		actor.ID = q.Claim.Actor
@@ -94,7 +92,6 @@ func (q *Question) Claimant(actor Actor, now time.Time) Actor {
 	return actor
 }
 
-// ClaimedBy returns the question with a claim by the actor.
 func (q Question) ClaimedBy(actor Actor, until time.Time) Question {
 	q.Claim = &Claim{Actor: actor.ID, Via: actor.Via, Until: until}
 	return q
@@ -116,7 +113,7 @@ func (q Question) PutTo(to Audience) Question {
 }
 
 // Equal reports whether both audiences have the same fields, with names in the same order. A nil
-// audience and an open one differ, although they admit almost the same actors.
+// audience and an open one differ.
 func (a *Audience) Equal(b *Audience) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -4,14 +4,13 @@
 //
 // Read turns an agent's final text into a Reading: completion, output, question and diagnostics. It
 // never fails: a malformed question becomes a diagnostic, and the run asks a baseline question. A
-// reply is free text for every kind of question; a question with a schema takes a value, and an
-// approval takes a decision. Automatic decisions follow the same path as replies. Patch writes the
-// instructions that teach an agent these conventions.
+// reply is free text; a question with a schema takes a value, an approval a decision. Automatic
+// decisions follow the same path. Patch writes the instructions that teach an agent these
+// conventions.
 //
-// An agent may repeat text written by others. An agent with a nonce (ReadSigned, PromptParts.Nonce)
-// marks its signals with it, and only marked signals count. For agents without one, Quoted turns a
-// reply that would be a signal into a quotation. ReadPlain reads no signals at all, for engines
-// that are Go code.
+// An agent may repeat text written by others. With a nonce (ReadSigned, PromptParts.Nonce), only
+// signals marked with it count. Without one, Quoted turns a reply that would be a signal into a
+// quotation. ReadPlain reads no signals, for engines of Go code.
 //
 // The package is pure: no I/O, no clock, no goroutine. It bounds size, depth and time, since an
 // agent's text is untrusted.

@@ -7,16 +7,14 @@ import (
 	"reflect"
 )
 
-// maxHintValues limits how many values of hints are visited; JSON of MaxUIHints bytes holds fewer.
+// maxHintValues limits the visited values of hints; JSON of MaxUIHints bytes holds fewer.
 const maxHintValues = MaxUIHints
 
-// errHints states the limits of hints.
 var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth of %d", MaxUIHints, MaxOptions,
 	MaxDepth)
 
-// PlainHints converts hints to JSON's own types, within the limits. An engine's value can have any
-// type: it may contain itself, nest without end, or panic in its encoder. Each of these is an
-// error.
+// PlainHints converts hints to JSON's own types, within the limits. An engine's value may contain
+// itself, nest without end, or panic in its encoder: each is an error.
 func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 	if hints == nil {
 		return nil, nil //nolint:nilnil // no hints, and no fault

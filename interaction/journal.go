@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// JournalEntry stores the result of a step, a time or an answer, so that later turns of the run
-// need not repeat it. A store keeps a run's entries in the order in which they were written, and
-// never changes one.
+// JournalEntry stores the result of a step, a time or an answer for later turns of the run. Entries
+// are kept in the order of their writing, and never changed.
 type JournalEntry struct {
-	// Path locates the entry in the engine's code; Name and Type describe the operation. Each has at
-	// most MaxJournalWord bytes of UTF-8 without NUL. Path and Type are required.
+	// Path locates the entry in the engine's code; Name and Type describe the operation. Each has
+	// at most MaxJournalWord bytes of UTF-8 without NUL. Path and Type are required.
 	Path string `json:"path"`
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
@@ -31,7 +30,6 @@ const (
 // ErrJournalFull reports that an entry exceeds a limit of the run's journal.
 var ErrJournalFull = errors.New("interaction: the journal is full")
 
-// JournalSize counts the entries and bytes of a run's journal.
 type JournalSize struct {
 	Entries int   `json:"entries"`
 	Bytes   int64 `json:"bytes"`
@@ -40,7 +38,6 @@ type JournalSize struct {
 // Size returns the bytes that the entry adds to JournalSize.Bytes.
 func (e *JournalEntry) Size() int { return len(e.Path) + len(e.Name) + len(e.Type) + len(e.Body) }
 
-// validate returns an error if the entry cannot be kept in any journal.
 func (e *JournalEntry) validate() error {
 	for _, word := range []string{e.Path, e.Name, e.Type} {
 		if len(word) > MaxJournalWord || !utf8.ValidString(word) || strings.IndexByte(word, 0) >= 0 {
@@ -55,7 +52,7 @@ func (e *JournalEntry) validate() error {
 }
 
 // With returns the size after adding the entries; nil means an empty journal. The error names the
-// first entry that cannot be added. It matches ErrJournalFull if only a limit prevents it.
+// first entry that cannot be added, and matches ErrJournalFull if only a limit prevents it.
 func (s *JournalSize) With(entries []JournalEntry) (*JournalSize, error) {
 	if len(entries) == 0 {
 		return s, nil

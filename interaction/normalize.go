@@ -7,11 +7,10 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// genericPrompt is the prompt after a turn without a result, a question or any text.
 const genericPrompt = "The agent ended its turn without a result and without a question. How should it continue?"
 
-// Baseline returns the library's own question for a turn that neither completes nor asks: open
-// text, with the agent's text as its prompt.
+// Baseline returns the library's question for a turn that neither completes nor asks: open text,
+// with the agent's text as its prompt.
 func Baseline(text string) Question {
 	prompt, _ := cut(strings.TrimSpace(text), MaxPromptText)
 	if prompt == "" {
@@ -20,9 +19,8 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
-// Baseline returns the question for a turn with this reading. If the agent only returned an output
-// marked as not done, the question shows the output. If the output was rejected, the question says
-// so.
+// Baseline returns the question for a turn with this reading. It shows an output that was marked as
+// not done, and says if an output was rejected.
 func (r Reading) Baseline() Question {
 	text := r.Text
 	if text == "" && r.NotDone {
@@ -34,9 +32,9 @@ func (r Reading) Baseline() Question {
 	return Baseline(text)
 }
 
-// Normalize brings a question within the limits and fills in defaults: kind open_text and policy
-// engine_judgement for missing or unknown values, and a generic prompt. The diagnostics report
-// every change except a missing kind or policy.
+// Normalize limits a question and applies defaults: kind open_text and policy engine_judgement for
+// missing or unknown values, and a generic prompt. The diagnostics report every change except a
+// missing kind or policy.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
 	n.form(&q)
@@ -125,8 +123,7 @@ func (n *normalizer) options(given []Option) []Option {
 	return all
 }
 
-// audience returns a copy of the audience. An invalid audience from an engine is replaced by an
-// empty one, never by a larger one.
+// audience copies the audience. An invalid one is replaced by an empty one, never by a larger one.
 func (n *normalizer) audience(to *Audience) *Audience {
 	if err := to.Validate(); err != nil {
 		n.diagnose(fsm.WarnAskUserTruncated, "the audience has "+err.Error()+"; nobody may answer the question")
@@ -146,7 +143,7 @@ func (n *normalizer) ref(ref string) string {
 	return ref
 }
 
-// wait returns a copy of the question's own wait; nil if it is missing or invalid.
+// wait copies the question's own wait; nil if missing or invalid.
 func (n *normalizer) wait(w *Wait) *Wait {
 	if err := w.Validate(); err != nil {
 		n.diagnose(fsm.WarnAskUserMalformed, "the question's wait has "+err.Error()+"; it is left out")

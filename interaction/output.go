@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// output finds the output, and the marker and the question within it.
 func (r *reader) output(structured json.RawMessage) {
 	found := bytes.TrimSpace(structured)
 	given := len(found) > 0 && string(found) != "null"
@@ -34,7 +33,6 @@ func (r *reader) output(structured json.RawMessage) {
 	}
 }
 
-// signedField reports whether the object's done field is the nonce.
 func (r *reader) signedField(found []byte) bool {
 	if len(found) > MaxOutput || found[0] != '{' || !strings.Contains(string(found), r.nonce) {
 		return false
@@ -66,7 +64,6 @@ func (r *reader) acceptable(found []byte, given bool) bool {
 	return fault == ""
 }
 
-// object removes marker and question from an output object.
 func (r *reader) object(found []byte) {
 	if !mayHold(string(found), DoneMarker) && !mayHold(string(found), askUserField) {
 		r.Output = bytes.Clone(found)
@@ -94,7 +91,6 @@ func (r *reader) object(found []byte) {
 	}
 }
 
-// takeMarker removes the marker from an object's fields.
 func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	said, ok := fields[DoneMarker]
 	if !ok {
@@ -117,8 +113,8 @@ func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 }
 
 // takeQuestion removes the question from an object's fields: an object named ask_user, or a list if
-// several questions are allowed. A string or list of that name that is the only field counts as an
-// unreadable question (read is false). Any other value of that name is an ordinary field.
+// several questions are allowed. A string or list as the only field counts as an unreadable
+// question (read is false). Any other value of that name is an ordinary field.
 func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
 	parse := func() (any, error) { return parseJSON(string(asked)) }
@@ -156,7 +152,7 @@ func (r *reader) isRepeated(parse func() (any, error)) bool {
 }
 
 // candidate returns the JSON in the text that may be the output: the whole text, or its only fenced
-// JSON block. A signed block takes precedence.
+// JSON block, a signed one first.
 func (r *reader) candidate() (found []byte, signed bool) {
 	if only := r.onlyFence(func(s *segment) bool { return r.nonce != "" && s.signed(r.nonce) }); only != nil {
 		return bytes.TrimSpace([]byte(only.body)), true
@@ -176,7 +172,6 @@ func (r *reader) candidate() (found []byte, signed bool) {
 	return nil, false
 }
 
-// onlyFence returns the only fenced JSON block of this kind; nil if there are several.
 func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	var only *segment
 	for i := range r.segments {
@@ -195,16 +190,16 @@ func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	return only
 }
 
-// mayBeJSON reports whether a fenced block is meant as JSON: its language is json, or it has no
-// language and looks like JSON.
+// mayBeJSON reports whether a fenced block is meant as JSON: its language is json, or it has none
+// and looks like JSON.
 func mayBeJSON(s *segment) bool {
 	word, _, _ := strings.Cut(s.info, " ")
 	body := strings.TrimLeft(s.body, " \t\r\n")
 	return word == "json" || word == "" && len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
-// mayHold reports whether a JSON object may have the field, possibly written with escapes. It
-// avoids decoding most outputs.
+// mayHold reports whether a JSON object may have the field, possibly escaped. It avoids decoding
+// most outputs.
 func mayHold(object, field string) bool {
 	return strings.Contains(object, field) || strings.Contains(object, `\u`)
 }
@@ -223,7 +218,6 @@ func fieldsOf(object []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// encoded encodes fields as an object, sorted by name.
 func encoded(fields map[string]json.RawMessage) json.RawMessage {
 	var object bytes.Buffer
 	encoder := json.NewEncoder(&object)

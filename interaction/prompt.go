@@ -9,7 +9,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// PromptParts are the parts of a run's full prompt.
 type PromptParts struct {
 	Task         string
 	Mode         fsm.Mode
@@ -19,15 +18,15 @@ type PromptParts struct {
 	Questions    int    // limit per turn in interactive mode, at most MaxQuestions; below 2: one
 }
 
-// patchBegin and patchEnd delimit the text that Patch adds, so that a later Patch finds it.
+// patchBegin and patchEnd delimit the text that Patch adds, for later patches.
 const (
 	patchBegin = patchMarks + "begin -->"
 	patchEnd   = patchMarks + "end -->"
 )
 
 // Patch returns the full prompt: task, artifact folder, instructions of the mode, output schema, in
-// this order. It is idempotent: it replaces an earlier patch of the task. An auto prompt contains
-// nothing of the interactive part.
+// this order. It replaces an earlier patch of the task. An auto prompt contains nothing of the
+// interactive part.
 func Patch(p PromptParts) string {
 	task := strings.TrimSpace(removePatches(p.Task))
 	mode := interactiveText(p.Nonce, p.Questions)
@@ -55,9 +54,8 @@ func Patch(p PromptParts) string {
 const autoText = `## Working alone
 Nobody is there to answer. Decide everything by your own judgement and go on to the end; stop only at an error that makes the task impossible, and then say what it is.`
 
-// interactiveText returns the interactive part for an agent with this nonce and limit of questions.
-// For one question it never changes: hosts that compare prompts, and caches of models, depend on
-// the bytes.
+// interactiveText returns the interactive part for this nonce and limit of questions. For one
+// question it never changes: hosts that compare prompts, and caches of models, depend on the bytes.
 func interactiveText(nonce string, questions int) string {
 	begin, end := "<ASK_USER_YAML>\nask_user:\n", "</ASK_USER_YAML>"
 	indent, form, done, note := "  ", "in this form", DoneMarker, ""
@@ -112,8 +110,8 @@ prompt: What is its name to be?
 	nonceText = ` shows that a question, an output or the end is yours and not something that you quote: never put it into quoted text. Each reply brings a new one; only the newest counts.`
 )
 
-// RepairText returns the request to an agent to correct an invalid output, with the reason and the
-// attempt's nonce, if any.
+// RepairText asks an agent to correct an invalid output, with the reason and the attempt's nonce,
+// if any.
 func RepairText(mode fsm.Mode, nonce, why string) string {
 	text := "The output of your last message is not valid: " + why + "\n\n" + repairText
 	if mode == fsm.ModeInteractive {
@@ -130,8 +128,8 @@ const repairText = `Write your final message again, with the whole output, corre
 // patchMarks is the common prefix of both marks.
 const patchMarks = "<!-- interlude:"
 
-// removePatches removes the text that an earlier Patch added: each pair of marks and the text
-// between them. An unpaired mark stays. It reads each byte once, for any task.
+// removePatches removes each pair of marks and the text between them, reading each byte once. An
+// unpaired mark stays.
 func removePatches(task string) string {
 	if !strings.Contains(task, patchEnd) {
 		return task
@@ -172,8 +170,8 @@ func removePatches(task string) string {
 	return string(kept)
 }
 
-// escapeMarks escapes a JSON schema so that it contains no mark of a patch. "<" occurs only in
-// strings of a schema, where it may be escaped.
+// escapeMarks escapes a JSON schema so that it contains no mark of a patch. "<" occurs only in its
+// strings, where it may be escaped.
 func escapeMarks(schema []byte) string {
 	return strings.ReplaceAll(strings.TrimSpace(string(schema)), patchMarks, `\u003c`+patchMarks[1:])
 }

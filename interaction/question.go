@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Kind says what kind of answer a question expects. It is a rendering hint: a reply is free text for
-// every kind but Approval, which takes a decision, unless the question has Only.
+// Kind is the expected kind of answer: a rendering hint, except that an Approval takes a decision,
+// and that Only restricts the reply. Otherwise a reply is free text.
 type Kind string
 
 // The kinds of question.
@@ -29,7 +29,6 @@ const (
 	Abort           DecisionPolicy = "abort"
 )
 
-// Option is one choice that a question offers.
 type Option struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
@@ -39,7 +38,7 @@ type Option struct {
 }
 
 // Shown returns the option for display: its label as prose, and its value with each character
-// visible. The value is empty if the label already shows it.
+// visible, empty if the label already shows it.
 func (o Option) Shown() (label, value string) {
 	label, value = VisibleProse(o.Label), Visible(o.Value)
 	if label == value && value == strings.TrimSpace(value) {
@@ -65,55 +64,53 @@ type Question struct {
 	DefaultPolicy  DecisionPolicy `json:"default_decision_policy,omitempty"`
 	AskedAt        time.Time      `json:"asked_at"`
 
-	// Schema makes the question a form: the JSON Schema of the reply's Value, or of the edited
-	// arguments of an approval; at most MaxSchema bytes. Only engines set it, never the text of an
-	// agent.
+	// Schema makes the question a form: the JSON Schema of the reply's Value, or of an approval's
+	// edited arguments; at most MaxSchema bytes. Only engines set it, never an agent's text.
 	Schema json.RawMessage `json:"schema,omitempty" plain:"exact"`
 	// Subject is the tool call of an Approval; nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
 
-	// To is the audience; nil: everybody. Only engines and Spec.Ask set it, never the text of an
-	// agent.
+	// To is the audience; nil: everybody. Only engines and Spec.Ask set it, never an agent's text.
 	To *Audience `json:"to,omitempty"`
 
 	// Need is the number of people who must approve an Approval, and Rejects the number who must
-	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above one,
-	// people can only approve or reject, not edit or claim. Only engines and Spec.Ask set them, never
-	// the text of an agent.
+	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above
+	// one, people can only approve or reject, not edit or claim. Only engines and Spec.Ask set
+	// them, never an agent's text.
 	Need    int `json:"need,omitempty"`
 	Rejects int `json:"rejects,omitempty"`
-	// Votes lists the decisions so far on an approval by several people, in order of arrival; for a
-	// settled approval, including the last one. The run sets it.
+	// Votes lists the decisions so far on an approval by several people, oldest first; once
+	// settled, including the last one. The run sets it.
 	Votes []Vote `json:"votes,omitempty"`
 
-	// Claim is the latest claim on the open question, or nil. It may have expired (Claim.Lasts). The
-	// run sets it.
+	// Claim is the latest claim on the open question, or nil. It may have expired (Claim.Lasts).
+	// The run sets it.
 	Claim *Claim `json:"claim,omitempty"`
 
-	// Ref is the engine's reference for the question, such as the id of a tool call; at most MaxRef
-	// bytes. It is copied to Answer.Ref, is not shown, and is not part of the Digest. Only engines set
-	// it, never the text of an agent.
+	// Ref is the engine's reference for the question, such as a tool call's id; at most MaxRef
+	// bytes. It is copied to Answer.Ref, not shown, and not part of the Digest. Only engines set
+	// it, never an agent's text.
 	Ref string `json:"ref,omitempty"`
 
 	// Wait limits how long the question stays open and schedules its steps; nil: the run's policy
-	// applies. Only engines and Spec.Ask set it, never the text of an agent. If only some questions of
-	// a turn have a Wait, the run gives the others a Wait that states the policy.
+	// applies. Only engines and Spec.Ask set it, never an agent's text. If only some of a turn's
+	// questions have a Wait, the run gives the others one that states the policy.
 	Wait *Wait `json:"wait,omitempty"`
-	// Fired counts the executed steps of the Wait. EndsAt is its end; zero: never. The run sets both.
-	// Fired is an int32 to keep a Record small (TestARecordIsSmall).
+	// Fired counts the executed steps of the Wait. EndsAt is its end; zero: never. The run sets
+	// both. Fired is an int32 to keep a Record small (TestARecordIsSmall).
 	EndsAt time.Time `json:"ends_at,omitzero"`
 	Fired  int32     `json:"steps_fired,omitempty"`
 
 	// AlsoText lets a form or an approval take text as well.
 	AlsoText bool `json:"also_text,omitempty"`
-	// Only: a ChooseOne, Confirm or RiskAck accepts nothing but one of its Choices, by value, label or
-	// number; every front end refuses other replies. The answer has a Selection. Only engines set it;
-	// the text of an agent never does. A question that cannot have it is not asked (Validate).
+	// Only: a ChooseOne, Confirm or RiskAck accepts only its Choices, by value, label or number;
+	// every front end refuses other replies. The answer has a Selection. Only engines set it, never
+	// an agent's text. A question that cannot have it is not asked (Validate).
 	Only bool `json:"only,omitempty"`
 }
 
 // Unasked returns the question without its votes, claim, and the progress and end of its wait. It
-// keeps the current audience. It shares memory with q.
+// keeps the current audience, and shares memory with q.
 func (q Question) Unasked() Question {
 	q.Votes, q.Claim, q.Fired, q.EndsAt = nil, nil, 0, time.Time{}
 	return q

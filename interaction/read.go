@@ -15,8 +15,8 @@ import (
 // its output object.
 const DoneMarker = "__SKILL_DONE__"
 
-// Diagnostic reports an oddity that ends neither a turn nor a run: in an agent's text, or from an
-// engine.
+// Diagnostic reports an oddity, in an agent's text or from an engine, that ends neither turn nor
+// run.
 //
 // Code is from the contract (such as ENGINE_DIAGNOSTIC) or the engine's: X_ and up to 60 characters
 // of A to Z, 0 to 9 and _. Any other code is stored as ENGINE_DIAGNOSTIC with the code in its
@@ -35,11 +35,10 @@ type Reading struct {
 	NotDone bool
 	// Output is the agent's JSON output without the marker, or nil.
 	Output json.RawMessage
-	// OutputFault says why the output was rejected; nil if accepted or absent. An output is never
-	// dropped silently.
+	// OutputFault says why the output was rejected, so that it is never dropped silently; else nil.
 	OutputFault *Diagnostic
-	// Question is the explicit question; nil if absent or unreadable. Siblings are the other questions
-	// of the same turn, in order.
+	// Question is the explicit question; nil if absent or unreadable. Siblings are the turn's other
+	// questions, in order.
 	Question *Question
 	Siblings []Question
 	// Diagnostics report oddities of the question and the marker.
@@ -83,8 +82,8 @@ func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 }
 
 // ReadSeveral is ReadSigned for an agent that may ask up to atMost questions per turn, at most
-// MaxQuestions. A list of questions may take the place of a question. A list that is empty, too
-// long, or has an entry that is not a question counts as an unreadable question.
+// MaxQuestions, as a list in place of a question. A list that is empty, too long, or has an entry
+// that is not a question counts as an unreadable question.
 func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost int) Reading {
 	r := reader{nonce: nonce, atMost: min(atMost, MaxQuestions)}
 	var unended bool
@@ -107,8 +106,8 @@ func ReadSeveral(text string, structured json.RawMessage, nonce string, atMost i
 	return r.Reading
 }
 
-// ReadPlain is the Reading of an engine that is Go code: its text is for people, its output is
-// data, and neither contains signals.
+// ReadPlain is the Reading of Go code: its text is for people, its output is data, and neither
+// contains signals.
 func ReadPlain(text string, structured json.RawMessage) Reading {
 	r := reader{}
 	r.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
@@ -189,8 +188,8 @@ func isAskUser(info string) bool {
 	return slices.Contains([]string{"ask_user", "ask_user_yaml", "ask_user_json"}, word)
 }
 
-// readQuestion counts a question, or a list of them, and parses the first, which takes effect. It
-// returns false if that one is unreadable.
+// readQuestion counts a question or list, and parses the first, which takes effect. It returns
+// false if that is unreadable.
 func (r *reader) readQuestion(parse func() (any, error)) bool {
 	r.asked++
 	if r.parsed {

@@ -12,7 +12,7 @@ import (
 )
 
 // A question with a Schema is a form: its reply has a Value that the schema accepts. Schemas and
-// values follow the same rules as output schemas and outputs: bounded, JSON Schema 2020-12, formats
+// values follow the rules of output schemas and outputs: bounded, JSON Schema 2020-12, formats
 // asserted, references to other documents rejected.
 
 // Limits of forms, in bytes.
@@ -30,7 +30,7 @@ type Fault struct {
 	Want string
 }
 
-// ValueError lists the violations in a reply's value, in the order of their pointers.
+// ValueError lists the violations in a reply's value, by pointer.
 type ValueError struct{ Faults []Fault }
 
 func (e *ValueError) Error() string {
@@ -47,12 +47,12 @@ func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
 // ErrSchema is matched by the error of Question.Validate about a Schema.
 var ErrSchema = errors.New("interaction: the schema of the question cannot be used")
 
-// Validate returns an error if the question cannot be asked as it is. Its Schema is not a JSON
-// Schema, is larger or more complex than MaxSchema and the limits of forms allow, or refers to
-// another document: the error matches ErrSchema. Or it has Only and cannot accept only its options:
-// the error matches ErrOnly. The schema of an approval is not checked: with an unusable one the
-// arguments cannot be edited. A turn of code in the host's process that asks such a question fails, or
-// is held. An engine whose questions come from a foreign agent omits the schema instead (Normalize).
+// Validate returns an error if the question cannot be asked as it is: ErrSchema if its Schema is
+// not a JSON Schema, exceeds MaxSchema or the limits of forms, or refers to another document;
+// ErrOnly if it has Only and cannot accept only its options. The schema of an approval is not
+// checked: with an unusable one the arguments cannot be edited. A turn of code in the host's
+// process that asks an invalid question fails, or is held. An engine with a foreign agent omits the
+// schema instead (Normalize).
 //
 // A pattern outside the syntax of Go's package regexp is no error where the schema without it only
 // accepts more: the question is asked without the pattern, with a warning.
@@ -89,7 +89,6 @@ func usableSchema(raw json.RawMessage) (json.RawMessage, []string, error) {
 	return raw, dropped, err
 }
 
-// validateSchemaText checks the text of a schema.
 func validateSchemaText(raw json.RawMessage) error {
 	if len(raw) > MaxSchema {
 		return fmt.Errorf("%d bytes, at most %d", len(raw), MaxSchema)
@@ -97,7 +96,6 @@ func validateSchemaText(raw json.RawMessage) error {
 	return validateJSON(raw)
 }
 
-// validateSchema checks the schema of a question.
 func validateSchema(raw json.RawMessage) error {
 	if err := validateSchemaText(raw); err != nil {
 		return err
@@ -131,8 +129,8 @@ const (
 	maxPatterns = 5000
 )
 
-// validateValue checks a value against a schema. The error is a *ValueError if the value is JSON that
-// the schema does not allow.
+// validateValue checks a value against a schema: a *ValueError if it is JSON that the schema does
+// not allow.
 func validateValue(declared, value json.RawMessage) error {
 	s, err := schema.Cached(declared)
 	if err != nil {
@@ -167,8 +165,7 @@ func validateJSON(raw json.RawMessage) error {
 	return schema.UniqueKeys(raw)
 }
 
-// halfCharacter reports whether valid JSON has an escape of an unpaired surrogate. Parsers decode
-// these differently.
+// halfCharacter reports an escaped unpaired surrogate, which parsers decode differently.
 func halfCharacter(raw []byte) bool {
 	const digits = 4
 	unit := func(i int) rune { // the escape at i, or -1
@@ -200,8 +197,8 @@ func halfCharacter(raw []byte) bool {
 	return false
 }
 
-// canonical writes JSON that passed validateJSON as Question.Digest hashes it: without blanks, the
-// members of objects sorted by name, and numbers as they were written.
+// canonical writes validated JSON as Question.Digest hashes it: without blanks, members sorted by
+// name, numbers as written.
 func canonical(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := schema.Decode(raw)
 	if err != nil {
@@ -220,8 +217,7 @@ func encodeCanonical(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
 }
 
-// ErrNoValue reports that an answer has no value: it is a text, an automatic decision, or the
-// decision about an approval.
+// ErrNoValue: the answer is a text, an automatic decision, or the decision about an approval.
 var ErrNoValue = errors.New("interaction: the answer has no value")
 
 // As decodes the value of an answer to a question with a schema. Numbers decode to json.Number

@@ -67,7 +67,6 @@ func segments(text string, tagging bool) (all []segment, unended bool) {
 	return all, unended
 }
 
-// nextLine returns the first line with its line break, and the rest.
 func nextLine(text string) (line, rest string) {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return text[:i+1], text[i+1:]
@@ -92,7 +91,7 @@ func fenceOpen(line string) (mark, info string) {
 	return s[:n], info
 }
 
-// fenced reads the block whose opening line begins text; rest is the text after that line.
+// fenced reads the block whose opening line begins text; rest follows that line.
 func fenced(text, rest, mark, info string) (s segment, after string) {
 	begin := len(text) - len(rest)
 	for at := rest; len(at) > 0; {
@@ -124,7 +123,6 @@ type tagFinder struct {
 	opens, ends nextMark
 }
 
-// nextMark caches the next occurrence of a mark.
 type nextMark struct {
 	at     int
 	sought bool
@@ -141,9 +139,8 @@ func (p *nextMark) from(text, mark string, start int) int {
 	return p.at
 }
 
-// endOf returns the end of the question opened at this position. If there is no end, it returns -1
-// and false. If a line opens another question before the end, ok is false: the text only mentions
-// the first tag.
+// endOf returns the end of the question opened at this position; -1 and false without one. If a
+// line opens another question before the end, ok is false: the text only mentions the first tag.
 func (f *tagFinder) endOf(open int) (end int, ok bool) {
 	inside := open + len(openTag)
 	end = f.ends.from(f.text, closeTag, inside)

@@ -9,18 +9,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Selection is the option that an answer selects. The questions with Only have one in each reply
-// that they accept.
+// Selection is the option that an answer selects. Every accepted reply to a question with Only has
+// one.
 type Selection struct {
 	Label string `json:"label"`
 	Value string `json:"value"`
-	// Means is MeansYes or MeansNo in the answer to a question of kind Confirm or RiskAck that has
-	// exactly one option for yes; otherwise it is empty.
+	// Means is MeansYes or MeansNo in the answer to a Confirm or RiskAck with exactly one option
+	// for yes; else empty.
 	Means string `json:"means,omitempty"`
 }
 
-// The values of Selection.Means. They are also the values of the two options of a Confirm or
-// RiskAck without options.
+// The values of Selection.Means, and of the two options of a Confirm or RiskAck without options.
 const (
 	MeansYes = "yes"
 	MeansNo  = "no"
@@ -29,8 +28,8 @@ const (
 // ErrOnly is matched by the error of Question.Validate about Only.
 var ErrOnly = errors.New("interaction: the question cannot accept only its options")
 
-// spelling returns the form in which texts are compared: without case, in Unicode normal form C,
-// with single blanks.
+// spelling returns the form for comparing texts: without case, in Unicode normal form C, with
+// single blanks.
 func spelling(text string) string {
 	if isWord(text) { // without an allocation, as each reply to a Confirm asks for it
 		return strings.ToLower(text)
@@ -38,7 +37,6 @@ func spelling(text string) string {
 	return strings.ToLower(norm.NFC.String(strings.Join(strings.Fields(text), " ")))
 }
 
-// isWord reports whether the text consists of letters and digits of ASCII.
 func isWord(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -49,7 +47,6 @@ func isWord(text string) bool {
 	return true
 }
 
-// agrees reports whether a value says yes by itself.
 func agrees(value string) bool {
 	switch spelling(value) {
 	case "yes", "true", "accept":
@@ -58,13 +55,12 @@ func agrees(value string) bool {
 	return false
 }
 
-// decidesYesOrNo reports whether a yes or a no answers the question.
 func (q *Question) decidesYesOrNo() bool {
 	return q.plain() && (q.Kind == Confirm || q.Kind == RiskAck)
 }
 
-// Choices returns the options of the question. A Confirm or RiskAck without options has two, with
-// the values MeansYes and MeansNo.
+// Choices returns the question's options. A Confirm or RiskAck without options has two, with the
+// values MeansYes and MeansNo.
 func (q *Question) Choices() []Option {
 	if len(q.Options) == 0 && q.decidesYesOrNo() {
 		return []Option{{Label: "Yes", Value: MeansYes}, {Label: "No", Value: MeansNo}}
@@ -79,8 +75,8 @@ func (q *Question) HasSelection() bool {
 }
 
 // YesOption returns the index in Choices of the option that means yes, for a Confirm or RiskAck:
-// the option whose value is yes, true or accept, otherwise the option with Yes. It is -1 unless
-// exactly one option qualifies. A label never decides.
+// with the value yes, true or accept, otherwise with Yes; -1 unless exactly one option qualifies. A
+// label never decides.
 func (q *Question) YesOption() int {
 	if !q.decidesYesOrNo() {
 		return -1
@@ -93,7 +89,6 @@ func (q *Question) YesOption() int {
 	return yes
 }
 
-// only returns the index of the one option that matches; -1 if none or several do.
 func only(options []Option, match func(Option) bool) int {
 	found := -1
 	for i, o := range options {
@@ -108,7 +103,7 @@ func only(options []Option, match func(Option) bool) int {
 }
 
 // Select returns the option that the text selects: by its value, otherwise by its label, otherwise
-// by its number in Choices, from 1. Case, Unicode form and repeated blanks do not matter. A text
+// by its number in Choices, from 1, regardless of case, Unicode form and repeated blanks. A text
 // that matches several options by value or label selects none.
 func (q *Question) Select(text string) (c Selection, ok bool) {
 	options := q.Choices()
@@ -145,7 +140,6 @@ func (q *Question) indexOf(text string) int {
 	return -1
 }
 
-// validateOnly returns an error if the question has Only and cannot accept only its options.
 func (q *Question) validateOnly() error {
 	switch {
 	case !q.Only:
@@ -181,10 +175,10 @@ func (r Reply) checkOnly(q *Question) error {
 	return &FieldError{"Text", fmt.Sprintf("%.80q", r.Text), "one of " + strings.Join(valid, ", ")}
 }
 
-// Yes reports what was answered to a Confirm or RiskAck. Ok is false if the answer is neither a
-// yes nor a no, for example an automatic decision or a text in other words: then ask again or stop,
-// and never take it for a yes. Without Only, the text counts: "yes", "true" and "accept" mean yes;
-// "no", "false" and "decline" mean no.
+// Yes reports the answer to a Confirm or RiskAck. ok is false if it is neither a yes nor a no, for
+// example an automatic decision or a text in other words: then ask again or stop, and never take it
+// for a yes. Without Only, the text counts: "yes", "true" and "accept" mean yes; "no", "false" and
+// "decline" mean no.
 func (a Answer) Yes() (yes, ok bool) {
 	switch {
 	case a.Resolution != UserReply && a.Resolution != DefaultAnswer:
@@ -201,9 +195,9 @@ func (a Answer) Yes() (yes, ok bool) {
 	return false, false
 }
 
-// Option returns the option that was selected. Ok is false if the answer selects none. For the
-// answer to a question without Only, call Question.Select with the answer's text instead: such an
-// answer is stored without its question.
+// Option returns the selected option; ok is false if the answer selects none. For a question
+// without Only, call Question.Select with the answer's text instead: such an answer is stored
+// without its question.
 func (a Answer) Option() (o Option, ok bool) {
 	if a.Selection == nil {
 		return o, false

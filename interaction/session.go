@@ -2,9 +2,9 @@ package interaction
 
 import "bytes"
 
-// SessionHandle identifies an engine's session: opaque bytes, and the engine that owns them. The
-// engine returns it from a turn, the store keeps it with the run, and the engine receives it in the
-// next turn. Only the engine interprets the bytes.
+// SessionHandle identifies an engine's session: opaque bytes, and the engine that owns and
+// interprets them. The engine returns it from a turn, the store keeps it with the run, and the
+// engine receives it in the next turn.
 type SessionHandle struct {
 	Engine  string `json:"engine"`
 	Version string `json:"version,omitempty"` // of the engine, if the format of the bytes depends on

@@ -24,8 +24,7 @@ func (e *FieldError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
-// Validate checks the reply without its question; the error is a *FieldError. ValidateFor checks it
-// against the question.
+// Validate checks the reply without its question; the error is a *FieldError.
 func (r Reply) Validate() error {
 	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
 	switch {
@@ -47,8 +46,7 @@ func (r Reply) Validate() error {
 }
 
 // Digest identifies the reply's body: the interaction, the text, and the decision and value if set.
-// Two replies with one key are the same reply if their digests are equal. The author is not part of
-// it, except for votes (DigestFor).
+// Replies with one key and digest are the same. The author counts only in votes (DigestFor).
 func (r Reply) Digest() string { return r.digest("") }
 
 func (r Reply) digest(suffix string) string {
@@ -61,14 +59,14 @@ func (r Reply) digest(suffix string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer converts the reply to the answer of a question that takes text; AnswerTo converts it for
-// any question.
+// Answer converts the reply to the answer of a question that takes text; AnswerTo does for any
+// question.
 func (r Reply) Answer(now time.Time) Answer {
 	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, Via: r.Actor.Via, AcceptedAt: now}
 }
 
-// Settle returns the history entry of an answered question. Key and digest come from the reply, if
-// it has a key.
+// Settle returns the history entry of an answered question, with the reply's key, if any, and
+// digest.
 func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
 	r.Value, r.Decision, r.Via = a.Value, a.Decision, a.Via
@@ -84,7 +82,6 @@ func Settle(q Question, a Answer, key, digest string) Record {
 	return r
 }
 
-// Abandon returns the history entry of a question whose run ended without an answer.
 func Abandon(q Question, at time.Time) Record {
 	return Record{Question: q, Resolution: Abandoned, ResolvedAt: at}
 }

@@ -5,30 +5,25 @@ import (
 	"strings"
 )
 
-// With engine.Profile.Signed, an agent receives a random word for each attempt, the nonce. The
-// agent puts it into its marker and into the first lines of its question and its output:
+// With engine.Profile.Signed, an agent receives a random word for each attempt, the nonce, and puts
+// it into its marker and into the first lines of its question and its output:
 //
 //	__SKILL_DONE__:nonce
 //	```ask_user nonce
 //	```json nonce
 //
-// The authors of text that the agent repeats do not know the nonce, so that repeated text signals
-// nothing.
+// The authors of text that the agent repeats do not know it, so that repeated text signals nothing.
 
-// signedLine reports whether the line consists of the marker with the nonce and is not indented
-// like code.
 func signedLine(line, nonce string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), DoneMarker+":")
 	return ok && strings.TrimSpace(rest) == nonce && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
 }
 
-// signed reports whether the fence's info string ends in the nonce.
 func (s *segment) signed(nonce string) bool {
 	_, rest, _ := strings.Cut(s.info, " ")
 	return strings.TrimSpace(rest) == nonce
 }
 
-// RemoveNonce removes the nonce from a text for people.
 func RemoveNonce(text, nonce string) string {
 	if nonce == "" || !strings.Contains(text, nonce) {
 		return text
@@ -36,8 +31,8 @@ func RemoveNonce(text, nonce string) string {
 	return strings.NewReplacer(":"+nonce, "", " "+nonce, "", nonce, "").Replace(text)
 }
 
-// GoOnText returns a note to append to a reply, with the nonce of this attempt. The note contains
-// no signal, even if the agent repeats it.
+// GoOnText returns a note to append to a reply, with the attempt's nonce. It contains no signal,
+// even if the agent repeats it.
 func GoOnText(nonce string) string {
 	return "\n\n[This note is not the person's. In your next message a question begins with the line ```ask_user " +
 		nonce +
@@ -46,9 +41,9 @@ func GoOnText(nonce string) string {
 		DoneMarker + ":" + nonce + " ]\n"
 }
 
-// Quoted returns a person's text for an agent without a nonce. A text that would be a signal if
-// repeated becomes a quotation; any other text is unchanged, including JSON that is the whole text
-// and has no marker or question.
+// Quoted returns a person's text for an agent without a nonce: a text that would be a signal if
+// repeated as a quotation, any other unchanged, including JSON that is the whole text and has no
+// marker or question.
 func Quoted(text string) string {
 	r := ReadSeveral(text, nil, "", MaxQuestions) // whatever the run's limit
 	block := r.Output != nil && !json.Valid([]byte(text))

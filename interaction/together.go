@@ -10,8 +10,8 @@ import (
 const (
 	// MaxQuestions limits the questions of one turn.
 	MaxQuestions = 32
-	// MaxTogether limits their total size, as JSON. For a single question, only the limits of its
-	// parts apply.
+	// MaxTogether limits their total size, as JSON. A single question has only the limits of its
+	// parts.
 	MaxTogether = 256 << 10
 )
 
@@ -25,7 +25,6 @@ type Rule struct {
 	StopOnReject bool `json:"stop_on_reject,omitempty"`
 }
 
-// Needs returns the number of answers required if this many questions are asked.
 func (r Rule) Needs(asked int) int {
 	if r.Answers <= 0 || r.Answers > asked {
 		return asked
@@ -33,8 +32,8 @@ func (r Rule) Needs(asked int) int {
 	return r.Answers
 }
 
-// Supersede returns the history entry of a question that was closed because the answers to its
-// siblings satisfied the rule.
+// Supersede returns the history entry of a question closed because its siblings' answers satisfied
+// the rule.
 func Supersede(q Question, at time.Time) Record {
 	return Record{Question: q, Resolution: Superseded, ResolvedAt: at}
 }
@@ -61,8 +60,8 @@ func (r Record) Answer() Answer {
 // that was closed or whose run ended.
 func (a Answer) Answered() bool { return a.Resolution != Superseded && a.Resolution != Abandoned }
 
-// Message returns the answers to the questions of one turn, in order, as text for an agent that has
-// no other source.
+// Message returns the answers to one turn's questions, in order, as text for an agent without
+// another source.
 func Message(answers []Answer) string {
 	if len(answers) == 1 {
 		return answers[0].Message()
@@ -81,7 +80,6 @@ func Message(answers []Answer) string {
 	return text.String()
 }
 
-// ordinal returns 1st, 2nd, 3rd, 4th, ….
 func ordinal(n int) string {
 	suffix := "th"
 	if n%100 < 11 || n%100 > 13 {

@@ -9,8 +9,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// This file implements approvals by several people.
-
 // Limits of an approval by several people.
 const (
 	MaxNeed     = 32      // people who must approve, or reject
@@ -24,8 +22,8 @@ type Vote struct {
 	Decision Decision  `json:"decision"`      // Approve or Reject
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
-	// Key and Digest are the vote's idempotency key and the digest of its body; Seen is the digest of
-	// the question that its author saw.
+	// Key and Digest are the vote's idempotency key and body digest; Seen is the digest of the
+	// question that its author saw.
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	Seen   string `json:"seen,omitempty"`
@@ -88,7 +86,7 @@ func (q *Question) Decides(d Decision) bool {
 	return q.Count(Approve)+1 >= max(q.Need, 1)
 }
 
-// WithVote returns the question with the reply added as a vote. The votes of q do not change.
+// WithVote returns the question with the reply added as a vote. q's votes do not change.
 func (q Question) WithVote(r Reply, now time.Time) Question {
 	v := Vote{Actor: r.Actor.ID, Via: r.Actor.Via, Decision: r.Decision, Text: r.Text, VotedAt: now, Seen: r.Seen}
 	if r.Key != "" {
@@ -98,7 +96,6 @@ func (q Question) WithVote(r Reply, now time.Time) Question {
 	return q
 }
 
-// validateVote is ValidateFor for an approval that several people decide.
 func (r Reply) validateVote(q *Question) error {
 	voted := q.VoteOf(r.Actor)
 	switch {
@@ -120,7 +117,7 @@ func (r Reply) validateVote(q *Question) error {
 }
 
 // DigestFor returns the Digest of a reply to this question. For an approval by several people it
-// includes the author, since the same text from another person is another vote.
+// includes the author, since another person's same text is another vote.
 func (r Reply) DigestFor(q *Question) string {
 	if q != nil && q.DecidedBySeveral() {
 		return r.digest("\x00\x00" + r.Actor.ID)
@@ -138,9 +135,9 @@ func ValidateVotes(need, rejects int) error {
 	return nil
 }
 
-// Enough reports whether the audiences, asked in sequence, can include this many people. Users
-// excluded by any of them do not count. The size of an open audience or a group is unknown, so it
-// is always enough.
+// Enough reports whether the audiences, asked in sequence, can include this many people, without
+// those excluded by any. The size of an open audience or a group is unknown, so it is always
+// enough.
 func Enough(people int, audiences ...*Audience) bool {
 	var named, except []string
 	for _, to := range audiences {
@@ -154,8 +151,8 @@ func Enough(people int, audiences ...*Audience) bool {
 	return len(named) >= people
 }
 
-// ValidateVoters returns an error if fewer people can still vote than are required to approve or
-// reject. It counts the current and later audiences without earlier voters.
+// ValidateVoters returns an error if fewer people can still vote than are required. It counts the
+// current and later audiences without earlier voters.
 func ValidateVoters(q Question) error {
 	if !q.DecidedBySeveral() {
 		return nil
@@ -179,9 +176,9 @@ func ValidateVoters(q Question) error {
 	return nil
 }
 
-// votes clears Need and Rejects of a question that is not an approval. An approval from an engine
-// with a number out of range is for no one, and the number becomes MaxNeed: even after a
-// reassignment, one or two people never decide for many.
+// votes clears Need and Rejects of a question that is not an approval. An approval with a number
+// out of range is for no one, and the number becomes MaxNeed: even after a reassignment, one or two
+// people never decide for many.
 func (n *normalizer) votes(q *Question) {
 	q.Votes, q.Claim = nil, nil
 	switch err := ValidateVotes(q.Need, q.Rejects); {

@@ -12,21 +12,20 @@ import (
 const MaxSteps = 16
 
 // Wait limits how long a question stays open, and schedules reminders and escalations. It comes
-// from the host or the engine, never from the text of an agent, and is stored with the question.
-// All times count from AskedAt, in whole seconds.
+// from the host or the engine, never from an agent's text, and is stored with the question. All
+// times count from AskedAt, in whole seconds.
 type Wait struct {
 	// Then is the action at End; required if End is set.
 	Then Then `json:"then"`
-	// End is the time of Then; 0: the question waits for a reply without limit.
+	// End is the time of Then; 0: the question waits without limit.
 	End time.Duration `json:"end,omitempty"`
-	// Steps run in order while the question is open, each later than the previous one and before End;
-	// at most MaxSteps.
+	// Steps run in order while the question is open, each later than the previous one and before
+	// End; at most MaxSteps.
 	Steps []WaitStep `json:"steps,omitempty"`
 	// Default is the answer for ThenDefault.
 	Default *DefaultReply `json:"default,omitempty"`
 }
 
-// WaitStep is something that is done about a question that is still open.
 type WaitStep struct {
 	Do    StepAction    `json:"do"`
 	After time.Duration `json:"after"`
@@ -36,7 +35,6 @@ type WaitStep struct {
 	Join bool      `json:"join,omitempty"`
 }
 
-// StepAction is what a WaitStep does.
 type StepAction string
 
 // The actions of steps.
@@ -56,17 +54,16 @@ const (
 	ThenDefault Then = "take_default" // Default becomes the answer
 )
 
-// DefaultReply is the answer if no one replies in time. It has a Text, or the Value or Decision
-// that the question takes. The decision about an Approval can only be Reject: time approves
-// nothing.
+// DefaultReply is the answer if no one replies in time: a Text, or the Value or Decision that the
+// question takes. The decision about an Approval can only be Reject: time approves nothing.
 type DefaultReply struct {
 	Text     string          `json:"text"`
 	Value    json.RawMessage `json:"value,omitempty" plain:"exact"`
 	Decision Decision        `json:"decision,omitempty"`
 }
 
-// Validate returns an error if the wait is invalid for every question. The error completes a
-// sentence: "3 steps; at most 2 are allowed".
+// Validate returns an error if the wait is invalid for every question, as the end of a sentence: "3
+// steps; at most 2 are allowed".
 func (w *Wait) Validate() error {
 	if w == nil {
 		return nil
@@ -103,7 +100,6 @@ func (s *WaitStep) validate() error {
 	return s.To.Validate()
 }
 
-// validateEnd checks the end of a wait whose last step is at this time.
 func (w *Wait) validateEnd(last time.Duration) error {
 	switch w.Then {
 	case "", ThenWait, ThenFail, ThenDecide, ThenDefault:
@@ -133,7 +129,6 @@ func (w *Wait) validateEnd(last time.Duration) error {
 	return nil
 }
 
-// reply converts the default to a reply to the question with this number.
 func (d *DefaultReply) reply(number int) Reply {
 	const accept = true // by the host, which has chosen the default
 	return Reply{ID: number, Text: d.Text, Value: d.Value, Decision: d.Decision, AcceptRisk: accept}
@@ -173,7 +168,7 @@ func (w *Wait) ValidateSteps(to *Audience) error {
 	return nil
 }
 
-// escalated returns the audience after the step, from the audience before it.
+// escalated returns the audience after the step.
 func (s *WaitStep) escalated(to *Audience) *Audience {
 	next := s.To.Clone()
 	if to == nil && s.Join {
@@ -225,7 +220,7 @@ func (q *Question) StartWait() {
 }
 
 // NextDue returns the time of the open question's next step or end, from its own Wait; zero if
-// there is none. A step precedes an end at the same time.
+// none. A step precedes an end at the same time.
 func (q *Question) NextDue() time.Time {
 	due := time.Time{}
 	if q.Wait == nil {
@@ -242,7 +237,6 @@ func (q *Question) NextDue() time.Time {
 	return due
 }
 
-// nextStep returns the next step of the question's Wait, or nil.
 func (q *Question) nextStep() *WaitStep {
 	if q.Wait == nil || int(q.Fired) >= len(q.Wait.Steps) {
 		return nil
@@ -266,7 +260,7 @@ func (q Question) Fire() Question {
 	return q
 }
 
-// TakeDefault returns the default answer of the question, which must have one. Its Resolution is
+// TakeDefault returns the question's default answer, which must exist. Its Resolution is
 // DefaultAnswer, not UserReply.
 func (q *Question) TakeDefault(now time.Time) Answer {
 	a := q.Wait.Default.reply(q.ID).AnswerTo(q, now)

@@ -12,15 +12,15 @@ import (
 	"github.com/interlude-go/interlude/store/internal/cache"
 )
 
-// Bounds of a generation of cached runs: how many, and the bytes of their records and specs.
+// Bounds of a generation of cached runs: their number, and the bytes of their records and specs.
 const (
 	cachedRuns  = 4096
 	cachedBytes = 8 << 20
 )
 
-// runCache holds the runs that this process recently wrote or read, so that the next commit of one
+// runCache has the runs that this process recently wrote or read, so that the next commit of one
 // need not read and decode its record. It may be stale: a run's record at a version never changes,
-// and every write names the row and the version that it is based on.
+// and every write names its row and version.
 type runCache struct {
 	mu   sync.Mutex
 	runs cache.Runs[storedRun] // guarded by mu
@@ -30,14 +30,13 @@ type runCache struct {
 	feeds  atomic.Bool // this process has read a feed
 }
 
-// commitKey is a commit: the row of its run, and the number of its last event.
+// commitKey is the row of a commit's run, and the number of its last event.
 type commitKey struct{ run, last int64 }
 
-// storedRun is a run as it stood at its version.
 type storedRun struct {
 	row  int64
 	run  *store.Run // never changed
-	spec []byte     // never changed; nil when not known
+	spec []byte     // never changed; nil if unknown
 }
 
 func newRunCache() runCache { return runCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)} }
@@ -48,8 +47,8 @@ func (c *runCache) get(id string) (storedRun, bool) {
 	return c.runs.Get(id)
 }
 
-// put keeps a run whose record has the given size, unless a later version is cached. A finished one
-// is not written again.
+// put caches a run with the size of its record, unless a later version is cached. A finished run is
+// not written again.
 func (c *runCache) put(s storedRun, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,8 +68,8 @@ func (c *runCache) put(s storedRun, size int) {
 	c.runs.Put(id, s, size+len(s.spec))
 }
 
-// clearIfDisconnected empties the cache if the error reports a broken connection. The next server
-// may be a promoted standby without the last commits, where the same versions mean other records.
+// clearIfDisconnected empties the cache after a broken connection. The next server may be a
+// promoted standby without the last commits, with other records under the same versions.
 func (c *runCache) clearIfDisconnected(err error) {
 	var e *pgconn.PgError
 	if err != nil && (!errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")) {
@@ -78,7 +77,6 @@ func (c *runCache) clearIfDisconnected(err error) {
 	}
 }
 
-// keepEvents keeps the events of a commit that is stored.
 func (c *runCache) keepEvents(p *pendingCommit) {
 	if len(p.Events) > 0 && c.feeds.Load() {
 		c.events.Put(commitKey{p.row, int64(p.Run.Seq)}, cache.CommitEvents{RunID: p.Run.ID, Events: p.Events})

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Claim implements store.Writer. It is a separate transaction that locks the rows of its pools, so
-// that the claims of all nodes are serialized.
+// Claim implements store.Writer. It is a separate transaction that locks the rows of its pools,
+// which serializes the claims of all nodes.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOnce makes one transaction. Failed are the errors of single runs.
+// claimOnce makes one transaction. failed are the errors of single runs.
 func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []store.Claimed, failed, _ error) {
 	ctx, done, err := s.beginCall(ctx)
 	if err != nil {
@@ -52,16 +52,15 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []stor
 	}
 }
 
-// claimTx is one claim inside its transaction.
 type claimTx struct {
 	*Store
 
 	req     store.ClaimRequest
-	engines string // whose runs may be picked, as arrayText writes them
+	engines string // of the picked runs, as arrayText writes them
 	conn    *pgx.Conn
-	// readyPools counts the pools that have ready runs; lockPools omits the full ones.
+	// readyPools counts the pools with ready runs; lockPools omits full ones.
 	readyPools int
-	sticky     []pick // queued runs that hold a slot of the node, oldest first
+	sticky     []pick // the node's queued runs with a slot, oldest first
 	picks      []pick
 	commits    []*pendingCommit
 	specs      [][]byte // by commit
@@ -69,7 +68,6 @@ type claimTx struct {
 	failures   []error // of single runs
 }
 
-// pick is a run that is to be started.
 type pick struct {
 	row     int64
 	id      string
@@ -77,7 +75,7 @@ type pick struct {
 	locked  bool // the row is locked
 }
 
-// run picks runs, has them started and stores their commits.
+// run picks runs, lets them be started and stores their commits.
 func (c *claimTx) run(ctx context.Context) error {
 	if !c.req.Hinted || c.req.Engines == nil { // only peek knows which engines have ready runs
 		found, err := c.peek(ctx)
@@ -107,7 +105,7 @@ func (c *claimTx) run(ctx context.Context) error {
 	return err
 }
 
-// startRuns has the caller make the commits of the picked runs. A run that fails is left as it was.
+// startRuns lets the caller make the commits. A run that fails is unchanged.
 func (c *claimTx) startRuns(ctx context.Context) error {
 	loaded, err := c.loadPicks(ctx)
 	if err != nil {
@@ -134,14 +132,13 @@ func (c *claimTx) startRuns(ctx context.Context) error {
 	return nil
 }
 
-// loadText locks picked runs and loads them.
 var loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r
 	ON r.n = s.n
 	WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued')
 		FOR NO KEY UPDATE OF s SKIP LOCKED`)
 
-// loadPicks returns the records and specs of the picked runs: from the cache where the row is
-// locked and has the cached version, and from the database otherwise.
+// loadPicks returns the picked runs' records and specs: from the cache if the row is locked and has
+// the cached version, else from the database.
 func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	loaded := make(map[int64]storedRun, len(c.picks))
 	var missing []int64
@@ -176,7 +173,6 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	return loaded, err
 }
 
-// commit writes the commits and ends the transaction.
 func (c *claimTx) commit(ctx context.Context) error {
 	b := newBatch(2)
 	if len(c.commits) > 0 {

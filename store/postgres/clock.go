@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// clock is the server's clock as this process knows it: its last reading, and the time that has
-// passed here since.
+// clock is the server's clock: its last reading, and the time passed here since.
 type clock struct{ reading atomic.Pointer[clockReading] }
 
-// clockReading is one reading of the server's clock.
 type clockReading struct {
 	server      time.Time
-	here        time.Time     // with the monotonic reading of this process
-	uncertainty time.Duration // server may be wrong by as much
+	here        time.Time     // with this process's monotonic reading
+	uncertainty time.Duration // the possible error of server
 }
 
 // drift is the assumed drift between free-running clocks: one ten-thousandth, ten times the usual.
@@ -23,7 +21,6 @@ const drift = 10_000
 // at is the server's time at a moment of this process.
 func (r clockReading) at(here time.Time) time.Time { return r.server.Add(here.Sub(r.here)) }
 
-// uncertaintyAt grows as time passes.
 func (r clockReading) uncertaintyAt(here time.Time) time.Duration {
 	return r.uncertainty + here.Sub(r.here)/drift
 }
@@ -41,11 +38,11 @@ var clockText = sql(`SELECT ` + serverMicros)
 // Now implements store.Timekeeper.
 func (s *Store) Now() time.Time { return s.clock.reading.Load().at(time.Now()) }
 
-// clockSamples is the number of queries per reading. The fastest answer counts: at first the
-// connection may be new, or the server busy.
+// clockSamples is the number of queries per reading. The fastest answer counts: the connection may
+// be new, or the server busy.
 const clockSamples = 3
 
-// readClock reads the server's clock. The answer is taken to be of the middle of the exchange.
+// readClock reads the server's clock, assuming the middle of the exchange.
 func (s *Store) readClock(ctx context.Context) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -69,11 +66,10 @@ func (s *Store) readClock(ctx context.Context) error {
 	return nil
 }
 
-// clockInterval is the default interval between readings of the server's clock.
 const clockInterval = time.Minute
 
-// pollClock reads the clock until the store is closed. A reading that fails is made again at the
-// next tick.
+// pollClock reads the clock until the store is closed. A failed reading is repeated at the next
+// tick.
 func (s *Store) pollClock() {
 	tick := time.NewTicker(s.o.ClockInterval)
 	defer tick.Stop()

@@ -12,14 +12,12 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// This file has what columns hold of a run, as the driver takes it.
-
-// columns are entry.Columns as the driver takes them; nil is NULL.
+// columns are entry.Columns for the driver; nil is NULL.
 type columns struct {
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt *int64
 	ready                                                 bool
 	owner                                                 *string
-	// engine is set for a queued run without a slot: it is ready unless it is delayed.
+	// engine is set for a queued run without a slot, which is ready unless delayed.
 	engine []byte
 }
 
@@ -48,7 +46,7 @@ func timeColumn(t time.Time) *int64 {
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
-// bytesColumn is a text in a column of type bytea, which takes any byte; NULL for an empty text.
+// bytesColumn is a text for a bytea column, which takes any byte; NULL if empty.
 func bytesColumn(text string) []byte {
 	if text == "" {
 		return nil
@@ -56,7 +54,7 @@ func bytesColumn(text string) []byte {
 	return []byte(text)
 }
 
-// bytesArray is a list of texts as bytes; NULL for nil, and an empty array for an empty list.
+// bytesArray is a list of texts as bytes; NULL for nil, an empty array for an empty list.
 func bytesArray(texts []string) [][]byte {
 	if texts == nil {
 		return nil
@@ -68,8 +66,8 @@ func bytesArray(texts []string) [][]byte {
 	return all
 }
 
-// arrayText is bytesArray in PostgreSQL's notation of an array, which is quicker to send than the
-// array itself. Nil is an empty array.
+// arrayText is bytesArray in PostgreSQL's array notation, which is faster to send. Nil is an empty
+// array.
 func arrayText(texts []string) string {
 	text := []byte{'{'}
 	for i, t := range texts {
@@ -81,7 +79,6 @@ func arrayText(texts []string) string {
 	return string(append(text, '}'))
 }
 
-// labelsOf are labelTexts of the run.
 func labelsOf(r *store.Run) []string {
 	forkedFrom := ""
 	if r.ForkedFrom != nil {
@@ -91,8 +88,8 @@ func labelsOf(r *store.Run) []string {
 }
 
 // labelTexts returns a run's labels in an indexable form, whatever their characters. A fork has an
-// extra one for its source, and a child for its parent: their names are unquoted, so they differ
-// from every label.
+// extra one for its source, a child for its parent, with unquoted names, so they differ from every
+// label.
 func labelTexts(labels map[string]string, forkedFrom, parent string) []string {
 	if len(labels) == 0 && forkedFrom == "" && parent == "" {
 		return nil
@@ -111,8 +108,8 @@ func labelTexts(labels map[string]string, forkedFrom, parent string) []string {
 	return all
 }
 
-// labelsArray is labelTexts in PostgreSQL's notation of an array: the statement takes an array of
-// these. It is NULL for no labels.
+// labelsArray is labelTexts in array notation, since the statement takes an array of these; NULL
+// without labels.
 func labelsArray(all []string) *string {
 	if all == nil {
 		return nil

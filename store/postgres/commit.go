@@ -12,30 +12,29 @@ import (
 	"github.com/interlude-go/interlude/store/internal/groupcommit"
 )
 
-// maxBatch bounds how many commits share one transaction. The commits of one call of Commit stay
-// together, however many they are.
+// maxBatch bounds the commits per transaction. The commits of one call of Commit stay together,
+// whatever their number.
 const maxBatch = 256
 
-// commitBatch is the valid commits of one call of Commit.
 type commitBatch struct {
 	commits []*pendingCommit
-	errs    []error      // by commit; only the flush uses it until the job is finished
+	errs    []error      // by commit; used only by the flush until the job is finished
 	left    atomic.Int64 // commits that are not finished
 	job     *groupcommit.Job[*commitBatch]
 }
 
-// pendingCommit is a commit on its way to the database.
+// pendingCommit is a commit under way.
 type pendingCommit struct {
 	entry.Entry
 
 	batch    *commitBatch   // nil for a commit of a claim, or of a host's transaction
 	index    int            // in the batch
-	row      int64          // the number of the run's rows; 0 while it is not known
+	row      int64          // the run's row; 0 while unknown
 	parker   string         // the node that parked the run; set with verified
-	verified bool           // nothing spoke against the commit, and row is set
-	written  bool           // by the last transaction that was sent
-	prev     *pendingCommit // the commit of the same flush that this one follows up on
-	depth    int            // how many commits of the flush it follows up on
+	verified bool           // the commit passed all checks, and row is set
+	written  bool           // by the last transaction sent
+	prev     *pendingCommit // the commit of the same flush on which this one is based
+	depth    int            // how many commits of the flush precede it
 }
 
 // newPending makes all checks that do not need the previous record, and encodes the commit.
@@ -46,7 +45,6 @@ func newPending(c *store.Commit) (*pendingCommit, error) {
 	return encode(c)
 }
 
-// encode encodes a commit that was checked.
 func encode(c *store.Commit) (*pendingCommit, error) {
 	p := &pendingCommit{}
 	if err := p.Encode(c); err != nil {
@@ -58,10 +56,9 @@ func encode(c *store.Commit) (*pendingCommit, error) {
 	return p, nil
 }
 
-// storable reports whether a text column of PostgreSQL can hold the text.
+// storable reports whether PostgreSQL can store the text.
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// finish reports the commit's result to the caller of Commit.
 func (p *pendingCommit) finish(err error) {
 	if p.batch == nil {
 		return
@@ -72,7 +69,6 @@ func (p *pendingCommit) finish(err error) {
 	}
 }
 
-// rows returns the number of rows that the commit writes.
 func (p *pendingCommit) rows() (n int) {
 	n = 1
 	if p.Expect == 0 {
@@ -84,7 +80,6 @@ func (p *pendingCommit) rows() (n int) {
 	return n + len(p.Settled) + len(p.Journal)
 }
 
-// size returns the number of bytes that the commit writes.
 func (p *pendingCommit) size() int {
 	n := len(p.Record) + len(p.EventLines) + len(p.Spec)
 	for _, record := range p.SettledRecords {
@@ -96,8 +91,7 @@ func (p *pendingCommit) size() int {
 	return n
 }
 
-// Commit implements store.Writer. Commits that arrive while transactions are under way share the
-// next one.
+// Commit implements store.Writer. Commits that arrive during a transaction share the next one.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	b := &commitBatch{commits: make([]*pendingCommit, 0, len(batch))}
@@ -130,10 +124,10 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 }
 
 // Counters implements store.Meter. Rows count runs, states, events, settled and usage; bytes count
-// their records, events, specs and settled interactions.
+// records, events, specs and settled interactions.
 func (s *Store) Counters() store.Counters { return s.counters.Load() }
 
-// pruneText skips runs that another prune is deleting, and runs that a feed needs.
+// pruneText skips runs that another prune deletes, and runs that a feed needs.
 var pruneText = sql(`WITH old AS MATERIALIZED (
 		SELECT n FROM interlude.states s WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
 			AND deadline IS NULL AND NOT EXISTS (SELECT FROM interlude.feed f JOIN interlude.feeds c
@@ -158,7 +152,6 @@ var pruneText = sql(`WITH old AS MATERIALIZED (
 	)
 	DELETE FROM interlude.states WHERE n = ANY (ARRAY (SELECT n FROM old))`)
 
-// pruneSize is the number of runs that one transaction deletes.
 const pruneSize = 500
 
 // Prune implements store.Writer, in transactions of pruneSize runs. Separate ones delete the

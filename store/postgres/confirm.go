@@ -12,21 +12,21 @@ import (
 )
 
 var (
-	// confirmGuardText goes before the reads of a confirmation.
+	// confirmGuardText precedes the reads of a confirmation.
 	confirmGuardText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
-	// confirmText writes a record to the write-ahead log, but to no table. Any role may. Its
-	// transaction commits like one that changed a row: once the log is flushed up to it, and
-	// replicated to the standbys in synchronous_standby_names. Everything read earlier precedes it in
-	// the log.
+	// confirmText writes a record to the write-ahead log, but to no table; any role may. Its
+	// transaction commits as if it had changed a row: once the log is flushed up to it, and
+	// replicated to the standbys in synchronous_standby_names. Everything read earlier precedes it
+	// in the log.
 	confirmText = sql(`SELECT pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
 )
 
-// maxConfirms limits concurrent confirmations, so that callers who retry while a standby is away
-// leave connections to others.
+// maxConfirms limits concurrent confirmations, so that retries while a standby is away leave
+// connections to others.
 const maxConfirms = 2
 
-// Confirm implements store.Confirmer. The reads and the record of confirmText are one transaction,
-// of one connection: had another server taken over between the two, it would fail.
+// Confirm implements store.Confirmer. The reads and confirmText's record are one transaction on one
+// connection: it fails if another server takes over in between.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) erro
 	}
 }
 
-// confirmOnce makes one transaction. Refused is the error of read.
+// confirmOnce makes one transaction. refused is the error of read.
 func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) (refused, err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) 
 	return nil, err
 }
 
-// Confirm implements store.Confirmer, with the host's transaction: what read was shown is durable
-// when the host has committed it, which this makes wait as if it had changed a row.
+// Confirm implements store.Confirmer: what read was shown is durable once the host has committed,
+// which waits as if the transaction had changed a row.
 func (t *txStore) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	if err := t.checkOpen(ctx); err != nil {
 		return err
@@ -107,29 +107,27 @@ func (t *txStore) Confirm(ctx context.Context, read func(store.Reader) error) er
 	return t.writeError(ctx, err)
 }
 
-// ErrUnreplicated: the server's wait for its standby was canceled (pg_cancel_backend, or a cancel
-// request in transit), which the server reports as success with a warning. The write is on the
+// ErrUnreplicated: the server's wait for its standby was canceled (pg_cancel_backend, or a late
+// cancel request), which the server reports as success with a warning. The write is only on the
 // primary, and a failover may undo it: its outcome is unknown.
 var ErrUnreplicated = store.NewError(store.ErrUnavailable,
 	"postgres: the wait for the synchronous standby was canceled")
 
-// replicationWarning is the key of the warning's text in a connection's data.
 const replicationWarning = "interlude: not replicated"
 
 // showWarnings makes the server send warnings, whatever the role's setting.
 const showWarnings = `set_config('client_min_messages', 'warning', true)`
 
 // OnNotice keeps the server's warning of ErrUnreplicated with the connection. ConfigurePool sets
-// it. A host that makes a pool for New without ConfigurePool sets OnNotice in the pool's
-// configuration (ConnConfig.OnNotice), or calls it from its own handler there. Without it, a commit
-// counts as acknowledged although an administrator canceled its wait for the standby.
+// it. A host whose pool for New lacks ConfigurePool sets ConnConfig.OnNotice to it, or calls it
+// there. Without it, a commit counts as acknowledged although an administrator canceled its wait
+// for the standby.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" { // the text is localized, and the code is that of any warning
 		conn.CustomData()[replicationWarning] = n.Message
 	}
 }
 
-// chainNotices returns a handler that calls the previous one, if any, and then OnNotice.
 func chainNotices(before pgconn.NoticeHandler) pgconn.NoticeHandler {
 	if before == nil {
 		return OnNotice
@@ -140,12 +138,10 @@ func chainNotices(before pgconn.NoticeHandler) pgconn.NoticeHandler {
 	}
 }
 
-// clearReplicationWarning drops a warning that came with an earlier statement.
 func clearReplicationWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), replicationWarning) }
 
-// acknowledgmentError returns an error if the server acknowledged a commit that the store must not
-// acknowledge: the standby did not, or the server had been replaced by then. It returns nil for any
-// other commit.
+// acknowledgmentError returns an error if the server acknowledged a commit that the store must not:
+// the standby did not confirm it, or the server had been replaced.
 func acknowledgmentError(conn *pgconn.PgConn) error {
 	if err := wrongServer(conn); err != nil {
 		return fmt.Errorf("outcome unknown: %w", err)
@@ -158,7 +154,7 @@ func acknowledgmentError(conn *pgconn.PgConn) error {
 	return fmt.Errorf("%w: outcome unknown: %s", ErrUnreplicated, message)
 }
 
-// replicatedPool is a pool whose batches fail when the server did not wait for its standby.
+// replicatedPool is a pool whose batches fail if the server did not wait for its standby.
 type replicatedPool struct{ *pgxpool.Pool }
 
 // SendBatch implements querier.
@@ -174,7 +170,7 @@ func (p replicatedPool) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchRe
 type replicatedResults struct {
 	pgx.BatchResults
 
-	conn *pgxpool.Conn // nil once it was given back
+	conn *pgxpool.Conn // nil once returned
 }
 
 // Close implements pgx.BatchResults.

@@ -17,21 +17,20 @@ import (
 // (connect_timeout). A hung server accepts the connection and never responds.
 const connectTimeout = 3 * time.Second
 
-// hosts remembers which of several hosts let the last connection in, so that the next is made there
-// first: a connection string names them in a fixed order, and its first one may hang.
+// hosts remembers which of several hosts accepted the last connection, to try it first: a
+// connection string has a fixed order, and its first host may hang.
 type hosts struct {
 	mu    sync.Mutex
-	last  host              // guarded by mu; the host of the last established connection; zero if none
-	names map[string]string // guarded by mu; the host names of addresses
+	last  host              // guarded by mu; the last connection's host; zero if none
+	names map[string]string // guarded by mu; host names by address
 }
 
-// host is a host of the connection string.
 type host struct {
 	name string
 	port uint16
 }
 
-// configure has the pool connect to the last host first, and note the host of each connection.
+// configure makes the pool try the last host first, and record each connection's host.
 func (h *hosts) configure(config *pgxpool.Config) {
 	if config.ConnConfig.ConnectTimeout <= 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
@@ -52,15 +51,13 @@ func (h *hosts) configure(config *pgxpool.Config) {
 	}
 }
 
-// hasSeveralHosts reports whether there is more than one place to connect to.
 func hasSeveralHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool {
 		return f.Host != c.Host || f.Port != c.Port
 	})
 }
 
-// prefer puts the last host first. One host may have several entries, with TLS and without, which
-// stay in their order.
+// prefer puts the last host first. Its entries, with TLS and without, stay in order.
 func (h *hosts) prefer(c *pgx.ConnConfig) {
 	h.mu.Lock()
 	last := h.last
@@ -103,7 +100,6 @@ func (h *hosts) observe(c *pgx.ConnConfig) {
 	}
 }
 
-// connected notes that a server at the address let a connection in.
 func (h *hosts) connected(address string) {
 	name, text, err := net.SplitHostPort(address)
 	if err != nil {

@@ -10,16 +10,15 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Once a node has a departure, readers see the runs that it parked as recovered. A commit of a
-// parked run that began earlier, and cannot see the departure, would store the run as never
-// recovered, although it was already read as recovered. So each transaction that changes a parked
-// run shares an advisory lock named for the node, from before it reads the departures until it
-// ends, and a departure is only created while the lock is free. Creating a departure never waits
-// for the lock: a transaction of the host may stay open without limit, and others would queue
-// behind it. It is retried later.
+// Once a node has a departure, readers see its parked runs as recovered. A commit of a parked run
+// that began earlier, and cannot see the departure, would store the run as never recovered. So each
+// transaction that changes a parked run shares an advisory lock named for the node, from before it
+// reads the departures until its end, and a departure is created only while the lock is free.
+// Creation never waits for the lock, since a host's transaction may stay open without limit, and
+// others would queue behind it; it is retried later.
 
 var (
-	// shareParkersText shares the lock of each node, so that no departure is created in the meantime.
+	// shareParkersText shares each node's lock, so that no departure is created in the meantime.
 	shareParkersText = sql(`SELECT pg_advisory_xact_lock_shared(hashtextextended($1::text || id, 0))
 		FROM unnest($2::text[]) AS id`)
 	// goneParkersText finds the owners of parked runs by one seek per node, and returns the
@@ -34,8 +33,7 @@ var (
 		)
 		SELECT id FROM parkers WHERE NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = parkers.id)
 			AND NOT EXISTS (SELECT FROM interlude.departed WHERE departed.id = parkers.id)`)
-	// departText creates a node's departure unless its lock is shared; it returns whether that was
-	// possible.
+	// departText creates a node's departure unless its lock is shared, and returns whether it did.
 	departText = sql(`WITH lock AS MATERIALIZED (
 			SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2::text, 0)) AS free
 		), made AS (
@@ -45,10 +43,9 @@ var (
 		SELECT free FROM lock`)
 )
 
-// parkerLock is the prefix of the locks' names.
 func (s *Store) parkerLock() string { return "interlude parker in " + s.o.Schema + ": " }
 
-// parkerOf is the node that parked the run; empty if the run is not parked.
+// parkerOf is the node that parked the run, if any.
 func parkerOf(prev *store.Run) string {
 	if !prev.Parked() {
 		return ""
@@ -56,7 +53,7 @@ func parkerOf(prev *store.Run) string {
 	return prev.Owner
 }
 
-// parkersOf are the nodes that parked the runs of the commits, in one order for all transactions.
+// parkersOf are the nodes that parked the commits' runs, in one order for all transactions.
 func parkersOf(commits []*pendingCommit) (ids []string) {
 	for _, c := range commits {
 		parker := c.parker
@@ -71,8 +68,7 @@ func parkersOf(commits []*pendingCommit) (ids []string) {
 	return ids
 }
 
-// addDepartures creates the missing departures. If a commit of a run that the node parked delays
-// one, it is created in the background.
+// addDepartures creates the missing departures, delayed ones in the background.
 func (s *Store) addDepartures(ctx context.Context, now time.Time) error {
 	left, err := s.tryDepartures(ctx, now)
 	for wait := firstDeparturePause; left && err == nil && wait < slowDeparturePause; wait *= 2 {
@@ -106,15 +102,14 @@ func (s *Store) addDepartures(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// The pauses after which departures are tried again: the first, that from which on it happens in
-// the background, and the longest.
+// The pauses between tries: the first, the first in the background, and the longest.
 const (
 	firstDeparturePause = time.Millisecond
 	slowDeparturePause  = 32 * time.Millisecond
 	lastDeparturePause  = time.Second
 )
 
-// tryDepartures makes the departures that can be made now, and reports whether others are missing.
+// tryDepartures creates the possible departures, and reports whether others are missing.
 func (s *Store) tryDepartures(ctx context.Context, now time.Time) (left bool, _ error) {
 	gone, err := readRows(ctx, &s.reader, s.texts[goneParkersText], pgx.RowTo[string])
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// A trigger notes the commits for the feeds (feed_notes.go). This file reads and acknowledges them.
+// A trigger records the commits for feeds (feed_notes.go); they are read and acknowledged here.
 
 const (
-	// horizon is the lowest transaction that is under way: every row of feed below it can be read.
+	// horizon is the lowest transaction under way: every row of feed below it can be read.
 	horizon = `pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint`
 	// beyond is above every transaction that the snapshot knows.
 	beyond = `pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint`
@@ -35,8 +35,8 @@ var (
 		) n ON true
 		ORDER BY c.name`)
 
-	// leaseFeedText returns no row for an unknown feed. A cursor beyond every transaction comes from
-	// another server, and so may rows of feed: their transaction numbers are meaningless here.
+	// leaseFeedText returns no row for an unknown feed. A cursor beyond every transaction comes
+	// from another server, whose transaction numbers are meaningless here.
 	leaseFeedText = sql(`WITH leased AS (
 			UPDATE interlude.feeds SET epoch = epoch + 1, until = ` + serverMicros + ` + $2::bigint
 				WHERE name = $1::text AND NOT lost AND until <= ` + serverMicros + ` RETURNING epoch
@@ -46,10 +46,10 @@ var (
 		FROM interlude.feeds c WHERE c.name = $1::text`)
 	renewFeedText = sql(`UPDATE interlude.feeds SET until = ` + serverMicros + ` + $3::bigint
 		WHERE name = $1::text AND epoch = $2::bigint RETURNING lost, true`)
-	// ackFeedText moves a feed's cursor, and deletes the rows that lie below the cursors of all
-	// feeds. It locks all feeds: of two concurrent acknowledgements, each would otherwise compute
-	// the lowest cursor from the old cursor of the other, and some rows would never be deleted. The
-	// deletion begins at the previous lowest cursor, so that rows deleted earlier are not scanned.
+	// ackFeedText moves a feed's cursor, and deletes rows below all cursors. It locks all feeds:
+	// concurrent acknowledgements would otherwise use each other's old cursors, and never delete
+	// some rows. The deletion begins at the previous lowest cursor, so that deleted rows are not
+	// scanned.
 	ackFeedText = sql(`WITH locked AS MATERIALIZED (
 			SELECT name, epoch, lost, place, run, last FROM interlude.feeds ORDER BY name FOR NO KEY UPDATE
 		), mine AS MATERIALIZED (
@@ -80,7 +80,7 @@ var (
 		SELECT lost, valid FROM mine`)
 	releaseFeedText = sql(`UPDATE interlude.feeds SET until = 0 WHERE name = $1::text AND epoch = $2::bigint`)
 
-	// readFeedText returns a row without a commit for a page that is empty.
+	// readFeedText returns a row without a commit for an empty page.
 	readFeedText = sql(`SELECT c.lost, EXISTS (SELECT FROM interlude.feed WHERE place >= ` + horizon + `),
 			f.place, f.run, f.last
 		FROM interlude.feeds c LEFT JOIN LATERAL (
@@ -89,8 +89,8 @@ var (
 			ORDER BY place, run, last LIMIT $6::bigint
 		) f ON true
 		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
-	// feedEventsText returns the events of commits in the given order, only of the first ones, so that
-	// a page is no larger than necessary. It does not read the bodies of the others.
+	// feedEventsText returns the events of commits in the given order, of only as many as fit a
+	// page, without reading the other bodies.
 	feedEventsText = sql(`SELECT id, first, bodies FROM (
 			SELECT v.n, r.id, e.first, e.bodies,
 				sum(octet_length(e.bodies)) OVER (ORDER BY v.n) - octet_length(e.bodies) AS before
@@ -100,7 +100,6 @@ var (
 		) f WHERE before IS NULL OR before <= $3::bigint ORDER BY n`)
 )
 
-// place is the position of a row of feed.
 type place struct{ place, run, last int64 }
 
 func (p place) position() store.FeedPosition {
@@ -110,7 +109,7 @@ func (p place) position() store.FeedPosition {
 	return store.FeedPosition(strconv.AppendInt(text, p.last, 10))
 }
 
-// readPlace reads a position. The empty one is before everything.
+// readPlace parses a position. The empty one is before everything.
 func readPlace(feed string, p store.FeedPosition) (at place, _ error) {
 	if p == "" {
 		return at, nil
@@ -120,7 +119,7 @@ func readPlace(feed string, p store.FeedPosition) (at place, _ error) {
 		if len(parts) != 3 {
 			break
 		}
-		*to, _ = strconv.ParseInt(parts[i], 10, 64) // anything but what position returns is found below
+		*to, _ = strconv.ParseInt(parts[i], 10, 64) // anything but a result of position is found below
 	}
 	if at.place <= 0 || at.position() != p {
 		return at, store.InvalidPosition(feed, p)
@@ -318,7 +317,7 @@ func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	return err
 }
 
-// CreateFeed returns ErrInTransaction, as the other calls that change feeds do.
+// CreateFeed returns ErrInTransaction, as other changes of feeds do.
 func (t *txStore) CreateFeed(context.Context, store.Feed) error { return ErrInTransaction }
 
 // DeleteFeed returns ErrInTransaction.

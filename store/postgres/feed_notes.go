@@ -14,16 +14,15 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// A trigger records the commits for the feeds (migration 6) while a feed is not lost (migration 9).
-// This file creates and deletes feeds, which enables and disables the trigger, and deletes rows
-// that no feed needs.
+// A trigger records the commits for feeds (migration 6) while a feed is not lost (migration 9).
+// Creating and deleting feeds enables and disables it.
 
 var (
 	// lockFeedsText serializes the creation and deletion of feeds. It waits for transactions that
 	// acknowledge or prune.
 	lockFeedsText = sql(`LOCK TABLE interlude.feeds IN SHARE ROW EXCLUSIVE MODE`)
-	// createFeedText starts the feed with the current transactions: their recorded commits are not
-	// visible yet.
+	// createFeedText starts the feed with the current transactions, whose commits are not visible
+	// yet.
 	createFeedText = sql(`INSERT INTO interlude.feeds (name, place, run, last, epoch, until, max_lag, lost)
 		SELECT $1::text, ` + horizon + ` - 1, $3::bigint, $3::bigint, 0, 0, $2::bigint, false
 		WHERE $4::bigint = 0 OR (SELECT count(*) FROM interlude.feeds) < $4::bigint
@@ -33,11 +32,12 @@ var (
 		FROM interlude.feeds`)
 	deleteFeedText  = sql(`DELETE FROM interlude.feeds WHERE name = $1::text`)
 	switchFeedsText = sql(`SELECT interlude.switch_feeds()`)
-	// anyLostText returns whether a feed is lost, and whether all are; false for both without feeds.
+	// anyLostText returns whether a feed is lost, and whether all are; false for both without
+	// feeds.
 	anyLostText = sql(`SELECT coalesce(bool_or(lost), false), coalesce(bool_and(lost), false) FROM interlude.feeds`)
-	// deleteUnneededText deletes up to a number of rows of feed after a place, in order, and returns
-	// the last one and their number. It deletes rows acknowledged by every feed that is not lost; all
-	// rows without a feed.
+	// deleteUnneededText deletes up to a number of rows of feed after a place, in order, and
+	// returns the last one and their number. It deletes rows acknowledged by every feed that is not
+	// lost; all rows without a feed.
 	deleteUnneededText = sql(`WITH lowest AS MATERIALIZED (
 			SELECT place, run, last FROM (
 				SELECT place, run, last FROM interlude.feeds WHERE NOT lost
@@ -59,7 +59,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	if err := f.Validate(); err != nil {
 		return err
 	}
-	if err := s.checkFeeds(ctx, f); err != nil { // without the lock, which holds up writers
+	if err := s.checkFeeds(ctx, f); err != nil { // without the lock, which blocks writers
 		return err
 	}
 	made, err := s.changeFeeds(ctx, createFeedText, f.Name, f.MaxLag.Microseconds(), int64(math.MaxInt64), f.Most)
@@ -71,7 +71,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	return err
 }
 
-// checkFeeds returns an error if there are f.Most feeds, none of which has the name of f.
+// checkFeeds returns an error if there are f.Most feeds, none with f's name.
 func (s *Store) checkFeeds(ctx context.Context, f store.Feed) error {
 	if f.Most == 0 {
 		return nil
@@ -98,8 +98,8 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 	return err
 }
 
-// tidyLostFeeds deletes what lost feeds have left. If all feeds are lost, it first sees to it that
-// no more commits are noted.
+// tidyLostFeeds deletes the leftovers of lost feeds. If all feeds are lost, it first stops the
+// recording.
 func (s *Store) tidyLostFeeds(ctx context.Context) error {
 	type lost struct{ one, all bool }
 	found, err := readRows(ctx, &s.reader, s.texts[anyLostText], func(row pgx.CollectableRow) (l lost, _ error) {
@@ -114,9 +114,9 @@ func (s *Store) tidyLostFeeds(ctx context.Context) error {
 	return s.deleteUnneeded(ctx)
 }
 
-// stopNoting disables the trigger that records commits, unless a feed needs them. It waits for
-// transactions that have written events, at most feedLockWait. If one of them stays open, commits
-// are still recorded, and the next Prune retries.
+// stopNoting disables the trigger, unless a feed needs it. It waits at most feedLockWait for
+// transactions that have written events. If one stays open, commits are still recorded, and the
+// next Prune retries.
 func (s *Store) stopNoting(ctx context.Context) error {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {
@@ -134,12 +134,11 @@ func (s *Store) stopNoting(ctx context.Context) error {
 	return writeError(err)
 }
 
-// unneededPart is the number of rows that deleteUnneeded deletes per transaction.
 const unneededPart = 5000
 
-// deleteUnneeded deletes the rows of feed that no feed needs, in parts. Each part begins after the
-// previous one, so that deleted rows are not scanned. It ends with the first part that is not full:
-// while commits are recorded, it would never finish.
+// deleteUnneeded deletes the rows that no feed needs, in parts. Each part begins after the previous
+// one, so that deleted rows are not scanned. It ends with the first part that is not full, or it
+// might never finish while commits are recorded.
 func (s *Store) deleteUnneeded(ctx context.Context) error {
 	var at place
 	for deleted := unneededPart; deleted == unneededPart; {

@@ -23,11 +23,11 @@ const (
 )
 
 var (
-	// guardText goes before the writes of a transaction.
+	// guardText precedes the writes of a transaction.
 	guardText = sql(`SELECT ` + guard + `, ` + setLockTimeout)
 	// updateGuardText is guardText and nestedLoopsText, for a transaction that begins with changes
-	// of runs; parkedGuardText also does what shareParkersText does for one parker, which is the
-	// usual number. Each statement of an exchange costs time, however little it does.
+	// of runs; parkedGuardText adds shareParkersText for one parker, the usual number. Each
+	// statement of an exchange costs time.
 	updateGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, ` + setLockTimeout)
 	parkedGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, CASE WHEN ` + setLockTimeout + ` <> ''
 		THEN ` + shareParker + ` END`)
@@ -39,14 +39,12 @@ const (
 	shareParker    = `pg_advisory_xact_lock_shared(hashtextextended($2::text, 0))`
 )
 
-// flushLockTimeout limits a flush's wait for a row locked by another transaction: all other commits
-// of the flush wait too.
+// flushLockTimeout limits a flush's wait for a locked row: all other commits of the flush wait too.
 const flushLockTimeout = "100ms"
 
 // maxTries bounds how often a commit is tried that is neither refused nor stored.
 const maxTries = 20
 
-// flush stores the commits of a batch of jobs.
 func (s *Store) flush(jobs []*groupcommit.Job[*commitBatch]) {
 	var commits []*pendingCommit
 	for _, j := range jobs {
@@ -57,9 +55,9 @@ func (s *Store) flush(jobs []*groupcommit.Job[*commitBatch]) {
 	s.store(commits)
 }
 
-// store writes commits until each is stored or refused. Several commits of one run are executed one
-// after the other: in the same transaction where each follows up on the one before, so that no
-// other writer comes between them, and else in one transaction after the other.
+// store writes commits until each is stored or refused. Several commits of one run are executed in
+// order: in one transaction if each is based on the previous one, so that no other writer comes
+// between them, else in consecutive transactions.
 func (s *Store) store(commits []*pendingCommit) {
 	for len(commits) > 0 {
 		commits = slices.DeleteFunc(commits, s.queueBehindLocked)
@@ -68,11 +66,11 @@ func (s *Store) store(commits []*pendingCommit) {
 	}
 }
 
-// chains divides commits into the first one of each run, its successors by distance from the first,
-// and later ones.
+// chains divides commits into the first of each run, its successors by distance from the first, and
+// later ones.
 func chains(commits []*pendingCommit) (heads []*pendingCommit, followers [][]*pendingCommit, later []*pendingCommit) {
 	last := make(map[string]*pendingCommit, len(commits))
-	broken := make(map[string]bool) // runs that have a commit in later, and keep their order
+	broken := make(map[string]bool) // runs with a commit in later, whose order is kept
 	for _, c := range commits {
 		id := c.Run.ID
 		c.prev, c.depth = last[id], 0
@@ -95,9 +93,8 @@ func chains(commits []*pendingCommit) (heads []*pendingCommit, followers [][]*pe
 	return heads, followers, later
 }
 
-// storeRound stores the heads, which are of different runs, in one transaction if possible, and the
-// followers with them. It returns the followers that were not stored: they may be refused, or their
-// heads were.
+// storeRound stores the heads, of different runs, in one transaction if possible, and the followers
+// with them. It returns followers that were not stored: they may be refused, or their heads were.
 func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit) (left []*pendingCommit) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
@@ -117,7 +114,7 @@ func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit)
 			left = slices.Concat(append([][]*pendingCommit{left}, followers...)...)
 		default:
 			var unwritten []*pendingCommit
-			// one transaction, which is counted once
+			// one transaction, counted once
 			for _, c := range s.finishWritten(slices.Concat(append([][]*pendingCommit{heads}, followers...)...)) {
 				if c.depth == 0 {
 					unwritten = append(unwritten, c)
@@ -132,8 +129,7 @@ func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit)
 	return slices.Concat(append([][]*pendingCommit{left}, followers...)...)
 }
 
-// handleFailure removes from a failed transaction the commits that it failed for, and returns those
-// to try again.
+// handleFailure removes the commits for which a transaction failed, and returns those to retry.
 func (s *Store) handleFailure(ctx context.Context, commits []*pendingCommit, err error, try int) []*pendingCommit {
 	var e *pgconn.PgError
 	switch {
@@ -159,8 +155,8 @@ func finishAll(commits []*pendingCommit, err error) {
 	}
 }
 
-// writeError is the error of a write that failed. Unless the server is known to have rolled it
-// back, it may have been stored.
+// writeError is the error of a failed write. Unless the server is known to have rolled it back, it
+// may have been stored.
 func writeError(err error) error {
 	if rolledBack(err) {
 		return fmt.Errorf("postgres: write: %w", explain(err))
@@ -168,8 +164,8 @@ func writeError(err error) error {
 	return fmt.Errorf("postgres: write, outcome unknown: %w", explain(err))
 }
 
-// write sends one transaction, in one exchange per round of commits, and marks the written ones.
-// Each round has at most one commit per run. All transactions lock rows in the same order.
+// write sends one transaction, in one exchange per round of commits, and marks the written ones. A
+// round has at most one commit per run. All transactions lock rows in the same order.
 func (s *Store) write(ctx context.Context, lockTimeout string, rounds ...[]*pendingCommit) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -187,7 +183,6 @@ func (s *Store) write(ctx context.Context, lockTimeout string, rounds ...[]*pend
 	return nil
 }
 
-// exchange sends one round of a transaction.
 func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string, commits []*pendingCommit,
 	first, last bool,
 ) error {
@@ -237,8 +232,8 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 	return err
 }
 
-// queueGuard adds the guard of a transaction's first round, and reports whether it does all that
-// must be done before runs are changed.
+// queueGuard adds the guard of a transaction's first round, and reports whether it does everything
+// that precedes changes of runs.
 func (s *Store) queueGuard(b *pgx.Batch, lockTimeout string, commits []*pendingCommit, creating int) (whole bool) {
 	var parkers []string
 	if creating == 0 {
@@ -256,18 +251,17 @@ func (s *Store) queueGuard(b *pgx.Batch, lockTimeout string, commits []*pendingC
 	return true
 }
 
-// rollBack makes a connection reusable. If the rollback fails, the connection is closed on release.
+// rollBack makes a connection reusable. If that fails, the connection is closed on release.
 func rollBack(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, _ = conn.Exec(ctx, `ROLLBACK`) // the caller returns the error that came first
+	_, _ = conn.Exec(ctx, `ROLLBACK`) // the caller returns the first error
 }
 
-// finishWritten caches, counts, publishes and finishes the commits that a transaction has stored,
-// and returns the others.
+// finishWritten caches, counts, publishes and finishes the stored commits, and returns the others.
 func (s *Store) finishWritten(commits []*pendingCommit) (others []*pendingCommit) {
 	hints := make([]store.Hint, 0, len(commits))
 	var written store.Counters

@@ -29,7 +29,7 @@ func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
 	return have, nil
 }
 
-// Inspect is the function of that name, on the store's own connections.
+// Inspect is the function Inspect on the store's own connections.
 func (s *Store) Inspect(ctx context.Context) (have Status, _ error) {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {
@@ -80,7 +80,6 @@ var (
 	goneIndexes = regexp.MustCompile(`DROP INDEX interlude\.(\w+)`)
 )
 
-// expectedIndexes are the indexes that the migrations leave.
 func expectedIndexes(known []Migration) (indexes []string) {
 	for _, m := range known {
 		for _, table := range madeTable.FindAllStringSubmatch(m.text, -1) {
@@ -124,7 +123,6 @@ func checkIndexes(ctx context.Context, conn *pgx.Conn, schema string, known []Mi
 	})
 }
 
-// neededRights are the rights that a node needs, by table.
 const neededRights = `(VALUES
 	('migrations', ARRAY['SELECT']), ('store', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']),
 		('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
@@ -136,7 +134,7 @@ const neededRights = `(VALUES
 	('feed', ARRAY['SELECT', 'DELETE']),
 	('feeds', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']))`
 
-// missingRights returns which of them the role does not have.
+// missingRights returns the needed rights that the role lacks.
 func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
 	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+neededRights+
 		` AS v (name, rights) CROSS JOIN unnest(v.rights) AS r (what)
@@ -149,8 +147,7 @@ func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// checkStatements returns an error for each statement of the package that the server cannot
-// prepare.
+// checkStatements returns an error for each statement that the server cannot prepare.
 func checkStatements(ctx context.Context, conn *pgx.Conn, schema string) (wrong []error, _ error) {
 	all := textsIn(schema)
 	q := store.Query{

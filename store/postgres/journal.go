@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// journalColumns are the additional arguments of updateTexts for journals, one row per entry.
+// journalColumns are updateTexts' arguments for journals, one row per entry.
 type journalColumns struct {
 	run, number      []int64
 	path, name, kind []string
@@ -26,8 +26,8 @@ func (j *journalColumns) add(p *pendingCommit) {
 	}
 }
 
-// journalText is the part of a statement that writes the entries of the commits that it stores.
-// First is the number of the first of its six arguments.
+// journalText is the part of a statement that writes the stored commits' entries. first is the
+// number of its first of six arguments.
 func journalText(first int) string {
 	return fmt.Sprintf(`, journal AS (
 			INSERT INTO interlude.journal (run, entry, path, name, type, body)

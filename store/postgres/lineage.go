@@ -15,36 +15,34 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrWrongServer: the server is not the one that this process works with: it is an older primary
-// that was replaced by a promoted one, or belongs to another database cluster. A commit that it
-// acknowledged is not acknowledged to the caller: its outcome is unknown, and most likely it is
-// lost. Fence the older server; to use another cluster, or a restored backup, restart the process.
+// ErrWrongServer: the server is an older primary that was replaced by a promoted one, or belongs to
+// another database cluster. A commit that it acknowledged is not acknowledged to the caller: its
+// outcome is unknown, and most likely it is lost. Fence the older server; to use another cluster,
+// or a restored backup, restart the process.
 var ErrWrongServer = store.NewError(store.ErrUnavailable,
 	"postgres: wrong server: an older primary, or another cluster")
 
 // lineage is the database's history as seen by a pool's connections: its cluster, and the newest
-// timeline of a primary. PostgreSQL starts a timeline with each promotion. A primary on an earlier
-// timeline was replaced, and its new commits are lost. A process that only reaches an old primary
-// cannot detect that: promotion requires fencing.
+// timeline of a primary. PostgreSQL starts a timeline with each promotion, so a primary on an
+// earlier one was replaced, and its new commits are lost. A process that only reaches an old
+// primary cannot detect that: promotion requires fencing.
 type lineage struct {
 	mu       sync.Mutex
-	cluster  string // guarded by mu; its system identifier; empty before the first connection
+	cluster  string // guarded by mu; system identifier; empty before the first connection
 	timeline uint64 // guarded by mu; 0 before the first primary
 	onNewer  func() // guarded by mu; called when a newer timeline was seen
 }
 
-// lineageKey is the key of a connection's lineage data.
 const lineageKey = "interlude: lineage"
 
-// connLineage is the lineage of one connection.
 type connLineage struct {
 	*lineage
 
-	timeline uint64 // of its server when it was made; 0 for a standby
+	timeline uint64 // of its server at its start; 0 for a standby
 }
 
-// configure has every new connection of the pool checked, and those to an older primary dropped
-// once a newer one was seen.
+// configure checks every new connection of the pool, and drops those to an older primary once a
+// newer one was seen.
 func (l *lineage) configure(config *pgxpool.Config) {
 	validate := config.ConnConfig.ValidateConnect
 	config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -77,8 +75,8 @@ const lineageText = `SELECT system_identifier, CASE WHEN pg_catalog.pg_is_in_rec
 	ELSE substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) END
 	FROM pg_catalog.pg_control_system()`
 
-// validate rejects a connection to a server of another cluster or an older timeline. It accepts a
-// role without the right to ask, or a server that cannot answer.
+// validate rejects a connection to another cluster or an older timeline. It accepts a role without
+// the right to ask, or a server that cannot answer.
 func (l *lineage) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, lineageText).ReadAll()
 	var refused *pgconn.PgError
@@ -134,7 +132,7 @@ func olderTimeline(timeline, newest uint64) error {
 		newest)
 }
 
-// wrongServer returns ErrWrongServer when the connection's server is known to have been replaced.
+// wrongServer returns ErrWrongServer if the connection's server is known to have been replaced.
 func wrongServer(conn *pgconn.PgConn) error {
 	at, ok := conn.CustomData()[lineageKey].(connLineage)
 	if !ok {
@@ -146,8 +144,8 @@ func wrongServer(conn *pgconn.PgConn) error {
 	return olderTimeline(at.timeline, newest)
 }
 
-// forgetOnPromotion empties the cache of runs when a newer primary is seen: it may have taken over
-// without the last commits, and have other records under the same versions.
+// forgetOnPromotion empties the run cache when a newer primary is seen: without the last commits,
+// it may have other records under the same versions.
 func (s *Store) forgetOnPromotion(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()

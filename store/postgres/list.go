@@ -55,8 +55,8 @@ func (r *reader) list(ctx context.Context, found *store.Found, planned bool, tex
 	return err
 }
 
-// pageOf is the statement for the first rows of another one, in its order: as many records as fit
-// into a page of runs, and one more. Those beyond are not read.
+// pageOf is a statement for the first rows of another one: as many records as fit a page of runs,
+// and one more. Later rows are not read.
 func pageOf(text string, more ...string) string {
 	columns := strings.Join(append([]string{"record", "departed"}, more...), ", ")
 	return "SELECT " + columns + " FROM (SELECT *, sum(octet_length(record)) " +
@@ -64,7 +64,6 @@ func pageOf(text string, more ...string) string {
 		")) AS found WHERE before IS NULL OR before <= " + strconv.Itoa(store.MaxPage)
 }
 
-// filter is the conditions of a query and their arguments.
 type filter struct {
 	where []string
 	args  []any
@@ -79,11 +78,10 @@ func (f *filter) and(clause string, arg any) {
 // cursor has the parts of a statement that continue a listing after a place.
 type cursor struct {
 	order, compare string
-	// at and id are the first arguments; empty at the beginning of the listing.
+	// at and id are the first arguments; empty at the beginning.
 	at, id string
 }
 
-// cursor reads the place after which the query begins.
 func (f *filter) cursor(q store.Query) (c cursor, _ error) {
 	c = cursor{order: "", compare: ">"}
 	if q.Newest {
@@ -100,9 +98,8 @@ func (f *filter) cursor(q store.Query) (c cursor, _ error) {
 	return c, nil
 }
 
-// where is the condition on the columns by which a range is ordered, the first of which is a time.
-// Shift is added to the time of the place, for a range whose times are stored with an offset. The
-// condition is empty at the beginning of the listing.
+// where is the condition on the columns that order a range, the first of which is a time; shift is
+// added to the place's time, for times stored with an offset. It is empty at the beginning.
 func (c cursor) where(at, id, shift string) string {
 	if c.at == "" {
 		return ""
@@ -110,12 +107,11 @@ func (c cursor) where(at, id, shift string) string {
 	return " AND (" + at + ", " + id + ") " + c.compare + " (" + c.at + shift + ", " + c.id + ")"
 }
 
-// by is the order by these columns.
 func (c cursor) by(at, id string) string {
 	return " ORDER BY " + at + c.order + ", " + id + c.order
 }
 
-// runsListText is the statement that lists runs; empty when nothing can match the query.
+// runsListText is the statement that lists runs; empty if nothing can match.
 func runsListText(q store.Query) (string, []any, error) {
 	var f filter
 	c, err := f.cursor(q)
@@ -129,8 +125,8 @@ func runsListText(q store.Query) (string, []any, error) {
 		fmt.Sprintf(" LIMIT $%d", len(f.args)), f.args, nil
 }
 
-// statesOf is the table of states, or the held ones: the planner would rather walk in the listing's
-// order, and pass over all runs that are not held.
+// statesOf is the table of states, or of held ones: the planner would walk in the listing's order
+// past all runs that are not held.
 func statesOf(q store.Query) string {
 	if !q.Held {
 		return "interlude.states"
@@ -147,8 +143,8 @@ func (f *filter) text() string {
 	return " AND " + strings.Join(f.where, " AND ")
 }
 
-// columns adds the conditions of a query on columns of runs, r, and states, s. It reports whether
-// anything can match them.
+// columns adds a query's conditions on columns of runs, r, and states, s, and reports whether
+// anything can match.
 func (f *filter) columns(q store.Query) bool {
 	if !storable(q.Pool) {
 		return false

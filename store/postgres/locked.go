@@ -13,9 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// lockedRuns holds the commits of runs whose rows another transaction has locked, such as a long
-// transaction of a host. They wait here, per run and in order of arrival, so that they do not delay
-// the flushes.
+// lockedRuns holds commits whose rows another transaction has locked, such as a host's long one.
+// They wait per run in order of arrival, without delaying the flushes.
 type lockedRuns struct {
 	// permits limits concurrent retries, and so their connections.
 	permits chan struct{}
@@ -24,15 +23,14 @@ type lockedRuns struct {
 	waiting map[string][]lockedCommit // guarded by mu; by run, the first is being retried
 }
 
-// lockedCommit is a commit that waits for a row lock.
 type lockedCommit struct {
 	*pendingCommit
 
 	deadline time.Time
 }
 
-// retryLockTimeout limits one retry's wait for the row lock. The retry keeps its permit, so each
-// commit that waits for a permit may be delayed as long.
+// retryLockTimeout limits one retry's wait for the row lock, which also delays each commit that
+// waits for its permit.
 const retryLockTimeout = 200 * time.Millisecond
 
 // newLockedRuns takes the size of the connection pool; a quarter is for retries.
@@ -42,8 +40,7 @@ func newLockedRuns(connections int32) lockedRuns {
 	}
 }
 
-// queueBehindLocked queues a commit behind its run's waiting commits, and reports whether there are
-// any.
+// queueBehindLocked queues a commit behind its run's waiting commits, if any.
 func (s *Store) queueBehindLocked(c *pendingCommit) bool {
 	s.locked.mu.Lock()
 	defer s.locked.mu.Unlock()
@@ -70,13 +67,13 @@ func (l *lockedRuns) enqueue(c *pendingCommit, timeout time.Duration) {
 	l.waiting[c.Run.ID] = append(l.waiting[c.Run.ID], lockedCommit{c, time.Now().Add(timeout)})
 }
 
-// freeRowsText locks the rows that are not locked, and returns them.
+// freeRowsText locks and returns the unlocked rows.
 var freeRowsText = sql(
 	`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
 
 // setLockedAside moves the commits that hit a lock timeout to separate retries, and returns the
 // others. If no run's row is locked, another transaction is creating one of the ids: then all
-// commits that create a run are moved.
+// creating commits are moved.
 func (s *Store) setLockedAside(ctx context.Context, commits []*pendingCommit) []*pendingCommit {
 	rows := make([]int64, 0, len(commits))
 	for _, c := range commits {
@@ -101,7 +98,6 @@ func (s *Store) setLockedAside(ctx context.Context, commits []*pendingCommit) []
 	})
 }
 
-// retryRun stores the waiting commits of a run one after the other, until none is left.
 func (s *Store) retryRun(id string) {
 	for {
 		s.locked.mu.Lock()
@@ -136,15 +132,15 @@ func (s *Store) retry(c lockedCommit) bool {
 		c.finish(fmt.Errorf("postgres: write: %w: run %.128s is held by another transaction", ErrTimeout, c.Run.ID))
 		return true
 	}
-	// The server's lock timeout ends the exchange long before this context does, so that the
-	// outcome is known: nothing was written.
+	// The server's lock timeout ends the exchange long before this context, so that the outcome is
+	// known: nothing was written.
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
 	return s.storeAlone(ctx, c.pendingCommit, strconv.FormatInt(wait, 10)+"ms")
 }
 
-// storeAlone stores one commit in a separate transaction, and reports whether it is finished. If
-// not, its row is still locked.
+// storeAlone stores one commit in a separate transaction, and reports whether it is finished;
+// otherwise its row is still locked.
 func (s *Store) storeAlone(ctx context.Context, c *pendingCommit, lockTimeout string) bool {
 	commits := []*pendingCommit{c}
 	for try := 0; ; try++ {

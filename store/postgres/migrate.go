@@ -24,8 +24,8 @@ type Migration struct {
 	Version int
 	// Name is the name of its file.
 	Name string
-	// Oldest is the lowest schema version whose nodes can work after this migration: a node built for
-	// Oldest or later may keep running while the migration is applied, and afterwards.
+	// Oldest is the lowest schema version whose nodes may keep running during and after this
+	// migration.
 	Oldest int
 	// Sum is a hash of the text.
 	Sum string
@@ -33,7 +33,6 @@ type Migration struct {
 	text string
 }
 
-// migrations are the schema's versions in order.
 var migrations = func() []Migration {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted by name
 	if err != nil {
@@ -50,8 +49,8 @@ var migrations = func() []Migration {
 	return all
 }()
 
-// newMigration reads a file. Its first line may be "-- oldest: N"; otherwise nodes of every version
-// can continue.
+// newMigration parses a file. Its first line may be "-- oldest: N"; otherwise nodes of every
+// version can continue.
 func newMigration(version int, name, text string) Migration {
 	m := Migration{Version: version, Name: name, Oldest: 1, text: text}
 	sum := sha256.Sum256([]byte(text))
@@ -67,19 +66,18 @@ func newMigration(version int, name, text string) Migration {
 	return m
 }
 
-// Migrations lists the versions of the schema that this package knows, in order.
+// Migrations lists the schema versions that this package knows, in order.
 func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 
-// Migrate creates the database's schema or migrates it to this package's version. Open does the
-// same. If nodes may not change tables, run Migrate once with a role that may, and open the stores
-// with Options.NoMigrate. Nodes of older versions may be running (see Migration.Oldest), and any
-// number of processes may call it at once: they take turns, and all but the first find nothing to
-// do. It waits for a table in use in short turns, between which the nodes proceed. It is atomic;
-// the context limits its time. An empty schema means "interlude".
+// Migrate creates the database's schema or migrates it to this package's version, as Open does. If
+// nodes may not change tables, run it once with a role that may, and open the stores with
+// Options.NoMigrate. Nodes of older versions may be running (see Migration.Oldest), and concurrent
+// calls take turns. It waits for a table in use in short turns, between which the nodes proceed. It
+// is atomic; the context limits its time. An empty schema means "interlude".
 //
 // Its role needs the right CREATE on the database, or CREATE and USAGE on an existing schema; it
-// then owns the tables, and the next Migrate needs the same role. A node's role needs these rights
-// (docs/postgres.md has smaller sets for processes that do less):
+// then owns the tables, and the next Migrate needs the same role. A node needs these rights
+// (docs/postgres.md has smaller sets):
 //
 //	GRANT USAGE ON SCHEMA interlude TO node;
 //	GRANT SELECT ON ALL TABLES IN SCHEMA interlude TO node;
@@ -97,9 +95,9 @@ func Migrate(ctx context.Context, dsn, schema string) error {
 }
 
 // RefuseEarlier makes releases that know fewer migrations refuse to open the schema, with ErrNewer.
-// Call it, with the migrating role, after the last node of an earlier release has been replaced,
-// and before the hosts use features that earlier releases cannot read: an old node started by
-// mistake then stops immediately. It does not end running ones. Only a backup can undo it. It is
+// Call it, with the migrating role, after all nodes of earlier releases have been replaced, and
+// before the hosts use features that earlier releases cannot read: an old node started by mistake
+// then stops immediately. It does not end running ones. Only a backup can undo it. It is
 // idempotent.
 func RefuseEarlier(ctx context.Context, dsn, schema string) error {
 	if err := Migrate(ctx, dsn, schema); err != nil {
@@ -116,7 +114,6 @@ func RefuseEarlier(ctx context.Context, dsn, schema string) error {
 	return nil
 }
 
-// withConn connects to a database for one task in a schema.
 func withConn(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, schema string) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -133,7 +130,6 @@ func withConn(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn,
 	return task(conn, schema)
 }
 
-// txStarter is a connection or a pool.
 type txStarter interface {
 	querier
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
@@ -146,7 +142,6 @@ const (
 	tableWait  = "1s"
 )
 
-// migrate applies the missing migrations.
 func migrate(ctx context.Context, db txStarter, schema string, known []Migration) error {
 	for try := 1; ; try++ {
 		err := migrateOnce(ctx, db, schema, known)
@@ -154,7 +149,7 @@ func migrate(ctx context.Context, db txStarter, schema string, known []Migration
 		switch {
 		case !errors.As(err, &e):
 			return err
-		case e.Code == "42P07": // a table of that name is there
+		case e.Code == "42P07": // a table of that name exists
 			return fmt.Errorf("%w: %w: choose another one by Options.Schema", ErrForeign, err)
 		case e.Code != lockNotAvailable || try == tableTries:
 			return err
@@ -162,11 +157,10 @@ func migrate(ctx context.Context, db txStarter, schema string, known []Migration
 	}
 }
 
-// migrateOnce is one transaction.
 func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migration) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		// A transaction-level lock works through a pooler; a process stopped in the middle holds it only
-		// for a while.
+		// A transaction-level lock works through a pooler; a process stopped in the middle holds it
+		// only for a while.
 		if _, err := tx.Exec(ctx,
 			`SELECT set_config('idle_in_transaction_session_timeout', '60s', true), set_config('statement_timeout', '0',
 				true),
@@ -210,7 +204,7 @@ func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string) error {
 	return err
 }
 
-// createSchema creates the schema, unless there is one, and the table of its versions.
+// createSchema creates a missing schema, and the table of its versions.
 func createSchema(ctx context.Context, tx pgx.Tx, schema string) error {
 	var exists bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
@@ -226,7 +220,6 @@ func createSchema(ctx context.Context, tx pgx.Tx, schema string) error {
 	return err
 }
 
-// querier is a connection or a transaction.
 type querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -240,15 +233,15 @@ type Status struct {
 	Version int
 	// Oldest is the lowest version whose packages can work with the schema, as Migration.Oldest.
 	Oldest int
-	// Applied are the migrations that were applied, in order, as they were recorded then.
+	// Applied are the applied migrations in order, as recorded.
 	Applied []Migration
-	// Lacks are the rights that a node needs and the role has not, as "DELETE on events". Processes
-	// that only submit, or only look, do with less. Set by Inspect.
+	// Lacks are a node's rights that the role lacks, as "DELETE on events". Processes that only
+	// submit or read need fewer. Set by Inspect.
 	Lacks []string
 }
 
-// readStatus reads how far a schema is. Any role may see whether a table exists; its content needs
-// a right.
+// readStatus reads a schema's status. Any role may see whether a table exists; its content needs a
+// right.
 func readStatus(ctx context.Context, q querier, schema string) (s Status, _ error) {
 	var exists bool
 	err := q.QueryRow(ctx,
@@ -286,7 +279,7 @@ func (s Status) checkRecorded(known []Migration) (wrong []error) {
 	return wrong
 }
 
-// checkVersion returns why this package, which knows this many versions, cannot work with the
+// checkVersion returns why this package, with this many known versions, cannot work with the
 // schema.
 func (s Status) checkVersion(known int) error {
 	switch {

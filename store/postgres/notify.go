@@ -15,20 +15,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// maxPayload is a little less than the 8000 bytes that a notification can carry.
+// maxPayload is a little less than a notification's maximum of 8000 bytes.
 const maxPayload = 7800
 
-// maxHints bounds the hints that wait to be sent: more are sent as "anything may have changed".
+// maxHints bounds the pending hints: more are sent as "anything may have changed".
 const maxHints = 4096
 
-// notice is the content of a notification: the commits of a process.
+// notice is the content of a notification: a process's commits.
 type notice struct {
-	From string    `json:"from"` // the store instance, so that it does not listen to itself
+	From string    `json:"from"` // the sender, which ignores it
 	Runs []runHint `json:"runs,omitempty"`
 	All  bool      `json:"all,omitempty"` // anything may have changed
 }
 
-// runHint is a store.Hint.
 type runHint struct {
 	ID    string    `json:"id"`
 	State fsm.State `json:"s"`
@@ -36,12 +35,12 @@ type runHint struct {
 }
 
 // notifier notifies other processes of commits, in separate transactions that no caller waits for:
-// a notifying transaction locks the whole database until it is stored, so that commits would be
-// serialized. A crash loses unsent hints; the others poll.
+// a notifying transaction locks the whole database until it is stored, which would serialize
+// commits. A crash loses unsent hints; the others poll.
 type notifier struct {
 	s       *Store
 	wake    chan struct{}
-	closing chan struct{} // closed when the store is: the pending hints are sent, and no more
+	closing chan struct{} // closed with the store: pending hints are sent, and no more
 
 	mu      sync.Mutex
 	pending map[string]runHint // guarded by mu; the newest hint of each run
@@ -58,8 +57,7 @@ func newNotifier(s *Store) *notifier {
 // notifyText needs no durability.
 var notifyText = sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`)
 
-// channel is the name of the channel on which the processes of a schema notify each other. The
-// server allows 63 bytes.
+// channel is the notification channel of a schema. The server allows 63 bytes.
 func (s *Store) channel() string {
 	name := "interlude " + s.o.Schema
 	if len(name) > 63 {
@@ -69,17 +67,15 @@ func (s *Store) channel() string {
 	return name
 }
 
-// payload returns the notice in sent form. One too large for a notification becomes "anything may
-// have changed".
+// payload returns the notice in sent form. If too large, it becomes "anything may have changed".
 func (n notice) payload() string {
-	text, _ := json.Marshal(n) // its texts can all be encoded
+	text, _ := json.Marshal(n) // its texts can be encoded
 	if len(text) > maxPayload {
 		text, _ = json.Marshal(notice{From: n.From, All: true})
 	}
 	return string(text)
 }
 
-// enqueue has hints sent.
 func (n *notifier) enqueue(hints []store.Hint) {
 	if n.s.o.NoNotify || len(hints) == 0 {
 		return
@@ -104,7 +100,7 @@ func (n *notifier) enqueue(hints []store.Hint) {
 	}
 }
 
-// next returns the next notification, nil when no hint is pending.
+// next returns the next notification, or nil.
 func (n *notifier) next() *notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,11 +126,10 @@ func (n *notifier) next() *notice {
 	return note
 }
 
-// noticeGap is the least time between two notifications: a busy node sends some hundred a second,
-// each for many commits, and an idle node sends one at once.
+// noticeGap is the least time between two notifications: a busy node sends a few hundred per
+// second, each for many commits, and an idle node sends one at once.
 const noticeGap = 2 * time.Millisecond
 
-// run sends hints until the store is closed.
 func (n *notifier) run() {
 	gap := time.NewTimer(0)
 	defer gap.Stop()
@@ -155,7 +150,6 @@ func (n *notifier) run() {
 	}
 }
 
-// closeTimeout limits how long a closing store keeps notifying others.
 const closeTimeout = time.Second
 
 // flush sends the pending hints. A failed notification is lost: its receivers poll.
@@ -167,12 +161,12 @@ func (n *notifier) flush(timeout time.Duration) {
 	}
 }
 
-// Watch implements store.Watcher: hints of this process's commits include the run and events, those
-// from other processes the run's id, state and last event.
+// Watch implements store.Watcher: hints of this process's commits include run and events, those of
+// other processes the run's id, state and last event.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
 // listen publishes the notifications of other processes, from a separate connection that is
-// re-established, with a backoff, when it breaks.
+// re-established with a backoff.
 func (s *Store) listen() {
 	backoff := minListenBackoff
 	for s.live.Err() == nil {
@@ -191,13 +185,11 @@ func (s *Store) listen() {
 	}
 }
 
-// Bounds of the backoff between two connections of the listener.
 const (
 	minListenBackoff = 100 * time.Millisecond
 	maxListenBackoff = 5 * time.Second
 )
 
-// listenOnce listens until the connection breaks.
 func (s *Store) listenOnce() {
 	conn, err := s.connectListener()
 	if err != nil {
@@ -219,12 +211,12 @@ func (s *Store) listenOnce() {
 	}
 }
 
-// maxSilence is the idle time after which a connection is pinged: a broken connection is as silent
-// as an idle one.
+// maxSilence is the idle time after which a connection is pinged, since a broken one is silent,
+// too.
 const maxSilence = 30 * time.Second
 
-// waitForNotification returns the next notification; nil when none came for as long as silence, and
-// the connection answers a ping.
+// waitForNotification returns the next notification; nil after a silence in which the connection
+// answers a ping.
 func (s *Store) waitForNotification(conn *pgx.Conn, silence time.Duration) (*pgconn.Notification, error) {
 	ctx, cancel := context.WithTimeout(s.live, silence)
 	defer cancel()
@@ -237,7 +229,7 @@ func (s *Store) waitForNotification(conn *pgx.Conn, silence time.Duration) (*pgc
 	return nil, conn.Ping(ctx)
 }
 
-// closeListener closes a connection, with a goodbye to the server if that is quick.
+// closeListener closes a connection, telling the server if that is quick.
 func (s *Store) closeListener(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.live), time.Second)
 	defer cancel()
@@ -252,7 +244,7 @@ func (s *Store) connectListener() (*pgx.Conn, error) {
 		return pgx.Connect(ctx, s.o.ListenDSN)
 	}
 	config := s.pool.Config()
-	if config.BeforeConnect != nil { // it may set a password that is valid for minutes only
+	if config.BeforeConnect != nil { // it may set a short-lived password
 		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/groupcommit"
 )
 
-// DefaultSchema is the PostgreSQL schema of a store whose options name none.
+// DefaultSchema is the schema of a store whose options name none.
 const DefaultSchema = "interlude"
 
 // Options configure Open and New. Hosts should use the zero value.
@@ -30,9 +30,8 @@ type Options struct {
 	// tables.
 	NoMigrate bool
 
-	// Flushes is the number of concurrent commit transactions; 1 if zero. Commits that arrive in the
-	// meantime share the next one, so more flushes mean smaller ones; they help if the server or its
-	// disk has a high latency.
+	// Flushes is the number of concurrent commit transactions; 1 if zero. More flushes are smaller,
+	// and help if the server or its disk has a high latency.
 	Flushes int
 	// NoGroupCommit gives each commit, of Commit and of Claim, a separate transaction. For
 	// measurements.
@@ -43,8 +42,7 @@ type Options struct {
 
 	// NoNotify disables notifications of this process's commits: the others poll.
 	NoNotify bool
-	// NoListen does without hints of other processes' commits, and without the connection that
-	// listens for them.
+	// NoListen disables hints of other processes' commits, and the connection for them.
 	NoListen bool
 	// ListenDSN is the connection for LISTEN if the store connects through a pooler in transaction
 	// mode (PgBouncer), which loses notifications.
@@ -59,7 +57,7 @@ type Options struct {
 type Store struct {
 	reader
 	pool       *pgxpool.Pool
-	instance   string // distinguishes this store's notifications from others'
+	instance   string // distinguishes this store's notifications
 	ownsPool   bool   // Close closes the pool
 	o          Options
 	migrations []Migration // that this package knows
@@ -79,8 +77,8 @@ type Store struct {
 	closed     chan struct{}
 	live       context.Context // ends when the store is closed
 	end        context.CancelFunc
-	departing  atomic.Bool    // departures are tried again in the background
-	flushes    sync.WaitGroup // of commits and of reads, and retries of locked runs
+	departing  atomic.Bool    // departures are retried in the background
+	flushes    sync.WaitGroup // of commits and reads, and retries of locked runs
 	background sync.WaitGroup // listening, and reading the clock
 	notifying  sync.WaitGroup
 	calls      calls
@@ -103,7 +101,6 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return openWith(ctx, dsn, o, migrations)
 }
 
-// openWith is Open of a version of this package that knows these migrations.
 func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*Store, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -129,18 +126,18 @@ func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*S
 // defaultConns is the default limit of connections: for flushes, claims and readers.
 const defaultConns = 10
 
-// ConfigurePool gives the configuration of a pool what Open gives to its own: OnNotice, the order
-// and the timeout of several hosts, and the refusal of servers that are ErrWrongServer. Call it
-// after the host has set its own hooks, which are kept, and before the pool is made.
+// ConfigurePool gives a pool's configuration what Open gives its own: OnNotice, the order and the
+// timeout of several hosts, and the refusal of ErrWrongServer. Call it after setting the host's own
+// hooks, which are kept, and before making the pool.
 func ConfigurePool(config *pgxpool.Config) {
 	config.ConnConfig.OnNotice = chainNotices(config.ConnConfig.OnNotice)
 	new(lineage).configure(config)
 	(&hosts{names: make(map[string]string)}).configure(config)
 }
 
-// New is Open on the host's own pool, which stays open when the store is closed. The pool's
-// settings may be any; it needs three connections at least to keep reads, commits and claims from
-// waiting for each other, and, where a standby may take over, ConfigurePool.
+// New is Open on the host's own pool, which stays open when the store is closed. The pool needs
+// three connections at least, to keep reads, commits and claims from waiting for each other, and,
+// where a standby may take over, ConfigurePool.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return newWith(ctx, pool, o, migrations)
 }
@@ -186,7 +183,6 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 	return s, nil
 }
 
-// prepareSchema checks the schema, and migrates it if it may and must.
 func (s *Store) prepareSchema(ctx context.Context) error {
 	have, err := s.checkServer(ctx)
 	if err == nil {
@@ -203,7 +199,6 @@ func (s *Store) prepareSchema(ctx context.Context) error {
 	return have.checkVersion(len(s.migrations))
 }
 
-// checkServer reads the server's clock and the schema's status.
 func (s *Store) checkServer(ctx context.Context) (Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -243,7 +238,6 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// schemaName is the schema's name, or the default.
 func schemaName(name string) (string, error) {
 	if name == "" {
 		name = DefaultSchema
@@ -282,7 +276,7 @@ type calls struct {
 	pending sync.WaitGroup // added to under mu, while not closed
 }
 
-// close closes the channel and waits for the calls that began before.
+// close closes the channel and waits for earlier calls.
 func (c *calls) close(closed chan struct{}) {
 	c.mu.Lock()
 	close(closed)
@@ -303,7 +297,7 @@ func (c *calls) add(closed <-chan struct{}) bool {
 	}
 }
 
-// beginCall begins a call, whose context is bounded by Options.Timeout. Done ends it.
+// beginCall begins a call bounded by Options.Timeout. done ends it.
 func (s *Store) beginCall(ctx context.Context) (_ context.Context, done func(), _ error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -318,7 +312,6 @@ func (s *Store) beginCall(ctx context.Context) (_ context.Context, done func(), 
 	}, nil
 }
 
-// beginRead begins a call of the reader.
 func (s *Store) beginRead(ctx context.Context) (querier, context.Context, func(), error) {
 	within, done, err := s.beginCall(ctx)
 	return replicatedPool{s.pool}, within, done, err

@@ -12,9 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// peek reports whether there is something to claim, slots aside. It takes no lock and writes
-// nothing: idle nodes ask again and again. For a claim of any engine it also finds the engines
-// whose runs could be picked.
+// peek reports whether there is something to claim, regardless of slots. It takes no lock and
+// writes nothing, since idle nodes call it often. For a claim of any engine it also finds the
+// engines with ready runs.
 func (c *claimTx) peek(ctx context.Context) (bool, error) {
 	var registered, found bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
@@ -34,15 +34,15 @@ func (c *claimTx) peek(ctx context.Context) (bool, error) {
 }
 
 var (
-	// peekText is for given engines. It reports a delayed run whose time has come for any engine: the
-	// next claim makes the run ready, so that it is not reported again.
+	// peekText is for given engines. It reports a delayed run whose time has come for any engine:
+	// the next claim makes the run ready, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
 			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
-	// peekAnyText finds the engines of the ready runs by one seek each, and adds the engines of the
-	// runs that releaseText will make ready.
+	// peekAnyText finds the engines of the ready runs by one seek each, and adds those of the runs
+	// that releaseText will make ready.
 	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
 			(SELECT engine FROM interlude.states WHERE ready ORDER BY engine LIMIT 1)
 			UNION ALL
@@ -56,8 +56,7 @@ var (
 			ARRAY (SELECT engine FROM engines UNION (
 				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint
 					ORDER BY delayed_until LIMIT 1000))::text`)
-	// claimGuardText locks the node's row: expiring the node waits until the claim is stored, so that
-	// no claim is stored afterwards.
+	// claimGuardText locks the node's row: expiring the node waits until the claim is stored.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
 		` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
 	// releaseText makes runs ready whose not-before time has come.
@@ -66,16 +65,16 @@ var (
 			ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
 	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
 		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
-	// lockText locks the pools in one order, so that claims wait for each other and never
-	// deadlock. It locks no pool in which nothing is ready for the engines.
+	// lockText locks the pools in one order, so that claims wait for each other without deadlocks,
+	// except pools without ready runs of the engines.
 	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM unnest($1::bytea[]) AS e (engine)
 		CROSS JOIN LATERAL (
 			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = pools.name
 				LIMIT 1) s LIMIT 1)
 		ORDER BY name FOR NO KEY UPDATE`)
-	// readyText counts the slots that are held in each pool, now that the pools are locked. For a
-	// pool without a capacity by key it also locks ready runs, one more than the pool has room for:
-	// as many of each engine, merged, so that it visits no run of another engine.
+	// readyText counts each locked pool's used slots. For a pool without a capacity by key it also
+	// locks ready runs, one more than the pool has room for: as many of each engine, merged, so
+	// that it visits no run of another engine.
 	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
 		FROM interlude.pools p
 		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
@@ -93,19 +92,18 @@ var (
 		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
 )
 
-// noEngines is an empty array, as the server writes it.
 const noEngines = "{}"
 
-// openPool is a pool in which something is ready.
+// openPool is a pool with ready runs.
 type openPool struct {
 	slots.Pool
 	held  int
-	ready []pick // one more than there is room for, at most; none in a pool with a bound by key
+	ready []pick // at most one more than there is room for; none in a pool with a bound by key
 }
 
 // pickRuns picks the runs: first those that already hold a slot, then pool by pool. Runs that
-// recently failed to start come last, because each picked run uses up a place of the claim, even if
-// it cannot be started. Drained reports that no other run is ready.
+// recently failed to start come last, because each picked run uses a place of the claim even if it
+// cannot be started. drained: no other run is ready.
 func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	pools, err := c.lockPools(ctx)
 	if err != nil {
@@ -119,7 +117,7 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 		switch {
 		case free <= 0:
 			drained = false
-		case p.KeyCapacity == 0 && len(p.ready) <= free: // there is room for all, and nothing to choose
+		case p.KeyCapacity == 0 && len(p.ready) <= free: // room for all, and nothing to choose
 			first, failed := claim.Defer(&c.rotation, p.ready, pickID)
 			c.picks, last = append(c.picks, first...), append(last, failed...)
 		default:
@@ -139,8 +137,8 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	return drained && len(last) <= room && len(c.sticky) <= c.req.Max, nil
 }
 
-// pickSticky picks the sticky runs that lockPools has found, and returns those that recently failed
-// to start.
+// pickSticky picks the sticky runs found by lockPools, and returns those that recently failed to
+// start.
 func (c *claimTx) pickSticky() (last []pick) {
 	first, last := claim.Defer(&c.rotation, c.sticky, pickID)
 	c.picks = append(c.picks, first[:min(len(first), c.req.Max)]...)
@@ -149,8 +147,8 @@ func (c *claimTx) pickSticky() (last []pick) {
 
 func pickID(p pick) string { return p.id }
 
-// lockPools begins the transaction. In one exchange it locks the node's own sticky runs and the
-// pools that have ready runs, and prefetches what there is to choose from.
+// lockPools begins the transaction. In one exchange it locks the node's sticky runs and the pools
+// with ready runs, and prefetches the choices.
 func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
 	sticky := c.rotation.StartClaim(c.req.Max)
 	if c.req.Suspects {
@@ -171,8 +169,7 @@ func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
 	return pools, err
 }
 
-// readPools reads the results of lockPools. It sorts the pools by name, as Rotate wants them: the
-// server returns the rows of each pool together, and the pools in any order.
+// readPools reads the results of lockPools, and sorts the pools by name for Rotate.
 func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error) {
 	if _, err := results.Exec(); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 )
 
 // readyQueue is the ready runs of one locked pool. Runs may become ready, or be canceled, between
-// two of its calls; that only makes a list longer or shorter.
+// two calls, which only changes a list's length.
 type readyQueue struct {
 	*claimTx
 
@@ -18,15 +18,15 @@ type readyQueue struct {
 	found map[string]pick // by id, what Oldest returned
 }
 
-// Each statement seeks for every engine of the claim by itself, in the index states_ready_engine,
-// and merges the answers: so it visits no run of another engine.
+// Each statement seeks each engine of the claim separately, in the index states_ready_engine, and
+// merges the results: so it visits no run of another engine.
 var (
 	priorityText = sql(`SELECT s.priority FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 			SELECT priority FROM interlude.states WHERE ready AND states.engine = e.engine AND pool = $1::text
 				AND priority < $2::bigint
 			ORDER BY priority DESC LIMIT 1
 		) s ORDER BY s.priority DESC LIMIT 1`)
-	// keysText goes from key to key by one seek for each engine: from the given one to the last,
+	// keysText steps from key to key by one seek for each engine: from the given one to the last,
 	// and then from the first up to the given one.
 	keysText = sql(`WITH RECURSIVE keys (key, around) AS (
 			SELECT * FROM (
@@ -70,8 +70,7 @@ var (
 		ORDER BY w.i, s.queued_at, s.id`)
 )
 
-// nextKey returns a query for the first key of the engine e at the priority that meets the
-// condition.
+// nextKey returns a query for the engine e's first key at the priority that meets the condition.
 func nextKey(where string) string {
 	return `SELECT s.key FROM interlude.states s
 		WHERE s.ready AND s.engine = e.engine AND s.pool = $1::text AND s.priority = $2::bigint

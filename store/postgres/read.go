@@ -23,18 +23,16 @@ import (
 type reader struct {
 	texts  []string
 	schema string
-	// beginRead begins a call: it returns what to query and the context that bounds the query. Done
-	// ends the call.
+	// beginRead begins a call: it returns the target of queries and the bounded context. done ends
+	// the call.
 	beginRead func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
-	// planner: each query is preceded by the planner's settings. Otherwise the surrounding transaction
-	// sets them.
+	// planner: the planner's settings precede each query; otherwise the surrounding transaction has
+	// them.
 	planner bool
-	// customPlan has the server plan the query for its arguments, instead of using a plan that is
-	// good for any.
+	// customPlan has the server plan the query for its arguments.
 	customPlan bool
 }
 
-// readRows executes one query.
 func readRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) ([]T, error) {
 	q, within, done, err := r.beginRead(ctx)
@@ -54,9 +52,8 @@ func readRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.
 	return nil, fmt.Errorf("postgres: read: %w", explain(err))
 }
 
-// queryRetrying executes a query, and again when it loses against another transaction, as it can
-// where the default isolation is higher than read committed. It does not retry in a transaction of
-// the host's own, or once a part of the answer was read.
+// queryRetrying executes a query, and retries it after a lost race, as at an isolation above read
+// committed. It does not retry in a transaction of the host, or once a part of the answer was read.
 func queryRetrying[T any](ctx context.Context, q querier, r *reader, text string,
 	scan func(pgx.CollectableRow) (T, error), args ...any,
 ) ([]T, error) {
@@ -72,15 +69,14 @@ func queryRetrying[T any](ctx context.Context, q querier, r *reader, text string
 	}
 }
 
-// settingsText goes before a query, in the transaction of the two.
+// settingsText precedes a query in its transaction.
 var settingsText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + showWarnings)
 
-// customPlanText goes before a query whose best plan depends on its arguments: a rare label is
-// found by its index, a common one is not. After a few executions a session would use one plan for
-// both.
+// customPlanText precedes a query whose best plan depends on its arguments: a rare label is found
+// by its index, a common one is not. A session would soon use one plan for both.
 var customPlanText = sql(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
 
-// settings is the statement that goes before a query; empty for none.
+// settings is the statement before a query; empty for none.
 func (r *reader) settings() string {
 	switch {
 	case !r.planner:
@@ -91,8 +87,8 @@ func (r *reader) settings() string {
 	return r.texts[settingsText]
 }
 
-// queryAfter executes a query. The statement settings, unless it is empty, goes before it in the
-// same exchange, and so in the same transaction.
+// queryAfter executes a query after the statement settings, unless empty, in one exchange and
+// transaction.
 func queryAfter[T any](ctx context.Context, q querier, settings, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) ([]T, error) {
 	if settings == "" {
@@ -118,7 +114,6 @@ func queryAfter[T any](ctx context.Context, q querier, settings, text string, sc
 	return all, err
 }
 
-// newBatch returns an empty batch with room for this many statements.
 func newBatch(statements int) *pgx.Batch {
 	return &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, statements)}
 }
@@ -138,13 +133,12 @@ func readOne[T any](ctx context.Context, r *reader, id, text string, scan func(p
 }
 
 // view is the columns of a row s of states for a reader: its record, and the departure time of the
-// node that parked the run, looked up only for parked runs.
+// parking node, looked up only for parked runs.
 const view = `s.record, CASE WHEN s.owner IS NOT NULL AND NOT s.slot
 	THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END`
 
-// scanRun reads the columns of view.
 func scanRun(row pgx.CollectableRow) (store.Run, error) {
-	var record pgtype.DriverBytes // not copied: nothing that was decoded shares its memory
+	var record pgtype.DriverBytes // not copied: nothing decoded shares its memory
 	var departed *int64
 	if err := row.Scan(&record, &departed); err != nil {
 		return store.Run{}, err
@@ -152,14 +146,13 @@ func scanRun(row pgx.CollectableRow) (store.Run, error) {
 	return decodeView(record, departed)
 }
 
-// decodeView decodes the columns of view.
 func decodeView(record []byte, departed *int64) (store.Run, error) {
 	run, err := store.Decode(record)
 	run.ShowDeparture(departureTime(departed))
 	return run, err
 }
 
-// departureTime is a column that may be NULL, which is the zero time.
+// departureTime is a nullable column; NULL is the zero time.
 func departureTime(micros *int64) time.Time {
 	if micros == nil {
 		return time.Time{}
@@ -187,8 +180,8 @@ var (
 			AND position($2::bytea IN t.record) > 0 WHERE r.id = $1::text ORDER BY t.id`)
 )
 
-// pageOfHistory is the statement that reads a run and a page of its settled interactions. It does
-// not read the records beyond the page.
+// pageOfHistory is the statement that reads a run and a page of its settled interactions, and no
+// records beyond.
 func pageOfHistory(after, order string) string {
 	return `SELECT ` + view + `, ARRAY (SELECT p.record FROM (
 			SELECT t.id, t.record,
@@ -266,7 +259,6 @@ func (r *reader) Usage(ctx context.Context, id string) (turns []store.TurnUsage,
 	return slices.DeleteFunc(found, func(t store.TurnUsage) bool { return t.Attempt == 0 }), nil
 }
 
-// usageFrom is what four columns say.
 func usageFrom(input, output, cost, worked int64) store.Usage {
 	return store.Usage{InputTokens: input, OutputTokens: output, CostMicroUSD: cost,
 		Worked: time.Duration(worked) * time.Microsecond}
@@ -379,7 +371,6 @@ func (r *reader) Events(ctx context.Context, id string, after uint64, limit int)
 	return page.Events, err
 }
 
-// maxSeq is beyond every event.
 const maxSeq = 1<<63 - 1
 
 var (

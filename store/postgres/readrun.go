@@ -11,14 +11,13 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Every reply, cancel and wait reads a single record. Concurrent calls of Run therefore share a
-// statement, as commits share a transaction.
+// Every reply, cancel and wait reads a single record, so concurrent calls of Run share a statement,
+// as commits share a transaction.
 const (
 	runReaders  = 2   // concurrent statements
 	maxRunReads = 256 // runs in one statement
 )
 
-// runRead is a call of Run.
 type runRead struct {
 	id  string
 	run store.Run
@@ -26,7 +25,7 @@ type runRead struct {
 
 type runReadJob = groupcommit.Job[*runRead]
 
-// runsText returns no record that this process has cached at its present version.
+// runsText returns no record whose current version is cached.
 var runsText = sql(
 	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END,
 		CASE WHEN s.owner IS NOT NULL AND NOT s.slot
@@ -56,8 +55,8 @@ func (s *Store) Recent(id string) (store.Run, bool) {
 	return cached.run.Clone(), true
 }
 
-// readRuns serves calls of Run with one statement. It returns data committed when the calls began,
-// or later.
+// readRuns serves calls of Run with one statement. Its data was committed when the calls began, or
+// later.
 func (s *Store) readRuns(jobs []*runReadJob) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()

@@ -13,12 +13,12 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Leases are judged by the server's clock: the times that callers pass in do not count for them.
+// The server's clock judges leases; callers' times do not count.
 var (
 	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until, engines)
 		VALUES ($1::text, $2::text, $3::bigint,
 			` + serverMicros + ` + $3::bigint / 1000, $4::bytea[]) ON CONFLICT (id) DO NOTHING`)
-	// renewText returns a row for a node that holds no slot too: one without a run.
+	// renewText returns a row without a run for a node that holds no slot.
 	renewText = sql(`WITH renewed AS (
 			UPDATE interlude.nodes SET until = ` + serverMicros + ` + lease / 1000 WHERE id = $1::text RETURNING id
 		)
@@ -43,7 +43,7 @@ var (
 		FROM interlude.pools ORDER BY name`)
 )
 
-// change executes one statement that may be repeated, and returns how many rows it changed.
+// change executes one repeatable statement, and returns the number of changed rows.
 func (s *Store) change(ctx context.Context, text statement, args ...any) (int64, error) {
 	within, done, err := s.beginCall(ctx)
 	if err != nil {

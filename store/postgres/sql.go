@@ -14,13 +14,11 @@ type statement int
 // EXPLAIN.
 var texts []string
 
-// sql registers a statement.
 func sql(text string) statement {
 	texts = append(texts, text)
 	return statement(len(texts) - 1)
 }
 
-// textsIn returns all statements, written for the schema.
 func textsIn(schema string) []string {
 	all := make([]string, len(texts))
 	for i, text := range texts {
@@ -29,7 +27,6 @@ func textsIn(schema string) []string {
 	return all
 }
 
-// inSchema writes a statement for the schema, whose name it quotes.
 func inSchema(text, schema string) string {
 	return strings.ReplaceAll(text, "interlude.", quoted(schema)+".")
 }
@@ -46,11 +43,10 @@ const serverMicros = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 const indexPlans = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 	set_config('plan_cache_mode', 'force_generic_plan', true)`
 
-// nestedLoops has the planner look up each row that a list names, however few rows the table has
-// yet.
+// nestedLoops has the planner look up each listed row, however small the table still is.
 const nestedLoops = `set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
-// The values of delayed_until for runs that are held or wait for their children: see package entry.
+// The values of delayed_until for runs that are held or wait for children: see package entry.
 var (
 	awaiting    = strconv.FormatInt(entry.Awaiting, 10)
 	heldRange   = strconv.FormatInt(entry.Held, 10)
@@ -61,12 +57,12 @@ var (
 // addressed is added to asked_at of runs whose questions all name an audience.
 var addressed = strconv.FormatInt(entry.Addressed, 10)
 
-// askedSince is the time at which the questions of a run with this asked_at were asked.
+// askedSince is the time at which a run's questions were asked.
 func askedSince(column string) string {
 	return "CASE WHEN " + column + " >= " + addressed + " THEN " + column + " - " + addressed +
 		" ELSE " + column + " END"
 }
 
-// idleTimeout bounds how long a transaction of more than one exchange keeps its locks when its
-// process is stopped in the middle.
+// idleTimeout bounds how long a transaction of several exchanges keeps its locks when its process
+// is stopped.
 const idleTimeout = `set_config('idle_in_transaction_session_timeout', '2s', true)`

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrInTransaction: the call makes no sense inside a caller's transaction; make it on the store
+// ErrInTransaction: the call is not possible inside a caller's transaction; make it on the store
 // itself.
 var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 
@@ -27,11 +27,10 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 //	})
 //
 // The transaction must use the store's database. Refusals (store.ErrConflict and the like) leave it
-// usable; any other error does not. Until it ends, it locks the rows of the runs that it changed:
-// other writers wait. At an isolation level above read committed, a call may fail with
-// ErrSerialization. A result that was found instead of written (the receipt of an earlier reply, a
-// previously submitted run) becomes durable with the transaction, not before the host has
-// committed. Like the transaction, the view is for one goroutine at a time; it needs no Close.
+// usable; any other error does not. Until it ends, it locks the rows of changed runs: other writers
+// wait. Above read committed, a call may fail with ErrSerialization. A result that was found
+// instead of written (an earlier receipt or run) is durable once the host has committed. Like the
+// transaction, the view is for one goroutine at a time; it needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
 	t := &txStore{Store: s, tx: tx}
 	t.reader = reader{texts: s.texts, schema: s.o.Schema, beginRead: t.beginRead}
@@ -46,7 +45,6 @@ func (s *Store) Transactions(pool *pgxpool.Pool) func(ctx context.Context, do fu
 	}
 }
 
-// txStore is a store inside a transaction of the host's.
 type txStore struct {
 	reader
 	*Store
@@ -59,7 +57,7 @@ func (t *txStore) beginRead(ctx context.Context) (querier, context.Context, func
 	return t.tx, ctx, func() {}, t.checkOpen(ctx)
 }
 
-// checkOpen returns why no call can begin, nil when one can.
+// checkOpen returns why no call can begin, or nil.
 func (t *txStore) checkOpen(ctx context.Context) error {
 	select {
 	case <-t.closed:
@@ -72,7 +70,8 @@ func (t *txStore) checkOpen(ctx context.Context) error {
 // InTransaction implements store.TransactionView.
 func (t *txStore) InTransaction() {}
 
-// Recent implements store.RecentReader. Nothing is kept of a transaction, which may be rolled back.
+// Recent implements store.RecentReader. Nothing is cached of a transaction, which may be rolled
+// back.
 func (t *txStore) Recent(string) (run store.Run, ok bool) { return run, false }
 
 // Commit implements store.Writer.
@@ -99,7 +98,7 @@ func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// commit stores one commit. The cache learns nothing of it: the transaction may be rolled back.
+// commit stores one commit, which is not cached: the transaction may be rolled back.
 func (t *txStore) commit(ctx context.Context, p *pendingCommit) error {
 	for range maxTries {
 		if !p.verified && p.Expect > 0 {
@@ -146,7 +145,7 @@ func (t *txStore) write(ctx context.Context, p *pendingCommit) (err error) {
 	return err
 }
 
-// verify returns why the commit is refused, nil when it may be stored.
+// verify returns why the commit is refused, or nil.
 func (t *txStore) verify(ctx context.Context, p *pendingCommit) error {
 	snapshots, err := t.loadSnapshots(ctx, t.tx, "", []*pendingCommit{p})
 	if err != nil {
@@ -156,7 +155,6 @@ func (t *txStore) verify(ctx context.Context, p *pendingCommit) error {
 	return refused
 }
 
-// writeError is the error of a statement in the host's transaction.
 func (t *txStore) writeError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -167,7 +165,7 @@ func (t *txStore) writeError(ctx context.Context, err error) error {
 	return fmt.Errorf("postgres: write in the caller's transaction: %w", explain(err))
 }
 
-// notify has everybody notified when the transaction commits, this process too.
+// notify notifies all processes, including this one, when the transaction commits.
 func (t *txStore) notify(ctx context.Context, stored notice) error {
 	if t.o.NoNotify || len(stored.Runs) == 0 {
 		return nil

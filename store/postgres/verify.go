@@ -11,13 +11,12 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// A commit is verified before it is written: nothing that is known of its run speaks against it.
-// The statement that writes it repeats the conditions that a race could change, the version, the
-// fence, the key and the departure of who parked the run, so that a verification may be out of
-// date.
+// A commit is verified before it is written, so that refusals are exact. The writing statement
+// repeats the conditions that a race could change: version, fence, key and the parker's departure.
+// So a verification may be out of date.
 
-// verifyFromCache verifies a commit against the cached record of its run, if that is the version
-// that the commit is made on.
+// verifyFromCache verifies a commit against the cached record of its run, if that has the expected
+// version.
 func (s *Store) verifyFromCache(c *pendingCommit) {
 	prev, ok := s.cache.get(c.Run.ID)
 	if c.Expect > 0 && ok && prev.run.Version == c.Expect && c.ValidateNext(prev.run, false) == nil {
@@ -44,8 +43,8 @@ func (s *Store) verify(ctx context.Context, commits []*pendingCommit) []*pending
 	return append(verified, s.verifyFromDatabase(ctx, unverified)...)
 }
 
-// verifyUnwritten checks again the commits that a transaction has not written, finishes the
-// rejected ones, and returns the others: they met a change that was rolled back, and are retried.
+// verifyUnwritten rechecks the commits that a transaction has not written, finishes the rejected
+// ones, and returns the others for a retry: they met a change that was rolled back.
 func (s *Store) verifyUnwritten(ctx context.Context, commits []*pendingCommit, try int) []*pendingCommit {
 	if len(commits) == 0 {
 		return nil
@@ -60,8 +59,6 @@ func (s *Store) verifyUnwritten(ctx context.Context, commits []*pendingCommit, t
 	return nil
 }
 
-// errNeverSettled is the error of a commit that is neither stored nor refused, however often it is
-// tried.
 func errNeverSettled(id string) error {
 	return fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization, id,
 		maxTries)
@@ -92,14 +89,14 @@ func (s *Store) verifyFromDatabase(ctx context.Context, commits []*pendingCommit
 	return left
 }
 
-// snapshot is what decides on a commit, as one statement saw it.
+// snapshot has what decides on a commit, as seen by one statement.
 type snapshot struct {
 	row        int64 // 0: unknown run
 	record     []byte
-	registered bool // the node of the commit's fence is registered
+	registered bool // an earlier reply of the run had the commit's key
 	keyUsed    bool // an earlier reply of the run had the commit's idempotency key
 	poolExists bool
-	departed   *int64 // when the node went that parked the run
+	departed   *int64 // departure time of the node that parked the run
 }
 
 var snapshotText = sql(`SELECT coalesce(r.n, 0), s.record,
@@ -113,8 +110,8 @@ var snapshotText = sql(`SELECT coalesce(r.n, 0), s.record,
 	LEFT JOIN LATERAL (SELECT record, owner, slot FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
 	ORDER BY v.i`)
 
-// loadSnapshots loads the snapshots of commits, in their order. The statement settings goes before
-// it (see queryAfter).
+// loadSnapshots loads the commits' snapshots in order, after the statement settings (see
+// queryAfter).
 func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, commits []*pendingCommit) ([]snapshot,
 	error,
 ) {
@@ -140,8 +137,7 @@ func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, c
 	return snapshots, err
 }
 
-// verifyAgainst verifies the commit. It returns why the commit is refused, nil when it may be
-// stored, and the previous record if there is one.
+// verifyAgainst returns why the commit is refused, or nil, and the previous record, if any.
 func (c *pendingCommit) verifyAgainst(v *snapshot) (prev *store.Run, refused error) {
 	id := c.Run.ID
 	switch {

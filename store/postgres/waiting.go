@@ -27,7 +27,7 @@ func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page,
 }
 
 // waitingText returns the statement that lists waiting runs; empty if nothing can match. It takes
-// the first rows of each possible range, in the order of the range's index, and of these the first.
+// the first rows of each possible range, in its index's order, and of these the first.
 func waitingText(q store.WaitingQuery) (string, []any, error) {
 	var f filter
 	c, err := f.cursor(q.Query)
@@ -39,7 +39,7 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 	}
 	f.args = append(f.args, q.Limit+1)
 	limit := fmt.Sprintf(" LIMIT $%d::bigint", len(f.args))
-	if q.Held { // these are few, and sorted
+	if q.Held { // few, and sorted
 		since := askedSince("s.asked_at")
 		return "SELECT " + view + " FROM interlude.runs r JOIN " + statesOf(q.Query) + " s ON s.n = r.n " +
 				"WHERE s.asked_at IS NOT NULL" + f.text() + c.where("("+since+")", "s.id", "") + c.by(since, "s.id") +
@@ -70,8 +70,8 @@ func waitingText(q store.WaitingQuery) (string, []any, error) {
 		f.args, nil
 }
 
-// askedColumns are the additional arguments of updateTexts for the audience index: the runs to
-// update, and their new rows.
+// askedColumns are updateTexts' arguments for the audience index: the runs to update, and their new
+// rows.
 type askedColumns struct {
 	changed    []int64
 	run, since []int64
@@ -90,8 +90,8 @@ func (a *askedColumns) add(p *pendingCommit) {
 	}
 }
 
-// askedText are the parts of a statement that make the index right. First is the number of the
-// first of its five arguments.
+// askedText are the parts of a statement that update the index. first is the number of its first of
+// five arguments.
 func askedText(first int) string {
 	rows := fmt.Sprintf("unnest($%d::bigint[], $%d::bigint[], $%d::bytea[], $%d::text[])", first+1, first+2, first+3,
 		first+4) + " AS k (run, since, principal, run_id)"

@@ -10,23 +10,23 @@ import (
 )
 
 // The statements that write runs, any number at once. Each run is written completely or not at all,
-// and the statement returns the written ones.
+// and the written ones are returned.
 var (
 	createText = sql(createStatement(false))
 	// createOneText is createText for one run: see rowsText.
 	createOneText = sql(createStatement(true))
 
-	// updateTexts name rows and versions: a run that was changed in the meantime is not written.
+	// updateTexts name rows and versions: a run changed since is not written.
 	updateTexts = registerUpdates()
 
-	// nestedLoopsText goes before each of them, unless the transaction has these settings.
+	// nestedLoopsText precedes each of them, unless the transaction has these settings.
 	nestedLoopsText = sql(`SELECT ` + nestedLoops)
 )
 
 // rowsText returns the source of a statement's argument rows, column by column. The server builds a
-// tuplestore for each column of an unnest, and frees its memory at the end of the statement. That
-// takes a third of the time of a statement for one commit, and most flushes of a lightly loaded
-// store have one: then the arguments are plain values.
+// tuplestore for each column of an unnest, and frees its memory at the end of the statement: a
+// third of the time of a statement for one commit. Most flushes of a lightly loaded store have one,
+// so its arguments are plain values.
 func rowsText(one bool, columns string) string {
 	if one {
 		return "(VALUES (" + strings.ReplaceAll(columns, "[]", "") + "))"
@@ -34,7 +34,6 @@ func rowsText(one bool, columns string) string {
 	return "unnest(" + columns + ")"
 }
 
-// onlyRow replaces each column of one row by its value.
 func onlyRow(columns []any) {
 	for i, column := range columns {
 		switch column := column.(type) {
@@ -54,7 +53,6 @@ func onlyRow(columns []any) {
 	}
 }
 
-// createStatement is the statement that creates runs.
 func createStatement(one bool) string {
 	return `WITH v AS MATERIALIZED (
 			SELECT * FROM ` + rowsText(one, `$1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[],
@@ -79,17 +77,15 @@ func createStatement(one bool) string {
 		SELECT n, id FROM run`
 }
 
-// updateKind selects a statement of updateTexts.
 type updateKind struct {
-	// fenced is for commits with fences. The statement locks the rows of their nodes, so that expiring
-	// one of them waits until the write is stored, and no write is stored afterwards. Only roles that
-	// execute runs have the right to lock.
+	// fenced is for commits with fences. The statement locks their nodes' rows, so that expiring a
+	// node waits until the write is stored. Only roles that execute runs have the right to lock.
 	fenced bool
-	// usage is for commits with usage; they are fenced. Most have no usage, and avoid the cost of its
-	// columns.
+	// usage is for commits with usage, which are fenced. Most have none, and avoid its columns'
+	// cost.
 	usage bool
-	// several is for commits that settle several questions, or change an audience. If they are fenced,
-	// the statement also has the columns of usage and journals.
+	// several is for commits that settle several questions, or change an audience. If fenced, it
+	// also has the columns of usage and journals.
 	several bool
 	// one is for a single commit: see rowsText.
 	one bool
@@ -109,10 +105,8 @@ func registerUpdates() map[updateKind]statement {
 	return all
 }
 
-// nodeLock is the lock on the row of a fence's node.
 const nodeLock = "FOR KEY SHARE"
 
-// updateStatement is the statement that changes runs.
 func updateStatement(k updateKind) string {
 	var lock, arguments, columns, insert string
 	if k.fenced {
@@ -135,7 +129,7 @@ func updateStatement(k updateKind) string {
 			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
 				FROM ` + further + ` AS f (run, question, record) JOIN state ON state.n = f.run
 		)` + askedText(first)
-		if k.usage { // only those write to journals who execute runs, and need the right to do so
+		if k.usage { // only roles that execute runs may write journals
 			insert += journalText(first + 5)
 		}
 	}
@@ -174,7 +168,7 @@ func updateStatement(k updateKind) string {
 		SELECT n FROM state`
 }
 
-// createColumns are the arguments of createText, column by column.
+// createColumns are createText's arguments by column.
 type createColumns struct {
 	id, pool, state           []string
 	createdAt, priority, last []int64
@@ -185,7 +179,7 @@ type createColumns struct {
 	ready                     []bool
 }
 
-// updateColumns are the arguments of updateTexts, column by column.
+// updateColumns are updateTexts' arguments by column.
 type updateColumns struct {
 	n, expect, epoch, held, first, last, question         []int64
 	recovered                                             []int64
@@ -194,22 +188,21 @@ type updateColumns struct {
 	slot                                                  []bool
 	owner, node                                           []*string
 	record, bodies, key, settled                          [][]byte
-	engine                                                [][]byte // for runs that want a slot
+	engine                                                [][]byte // for runs that need a slot
 	usage                                                 usageColumns
 	further                                               furtherColumns
 	asked                                                 askedColumns
 	journal                                               journalColumns
 }
 
-// furtherColumns are the additional arguments of updateTexts for several, one row per settled
-// question after the first, which is stored with its run.
+// furtherColumns are updateTexts' arguments for several, one row per settled question after the
+// first, which is stored with its run.
 type furtherColumns struct {
 	run, question []int64
 	record        [][]byte
 }
 
-// usageColumns are the additional arguments of updateTexts for usage. The attempt of a commit
-// without usage is 0.
+// usageColumns are updateTexts' arguments for usage. A commit without usage has the attempt 0.
 type usageColumns struct{ attempt, input, output, cost, worked []int64 }
 
 func (u *usageColumns) add(p *pendingCommit) {
@@ -273,8 +266,8 @@ func (u *updateColumns) add(p *pendingCommit) {
 	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, settled)
 }
 
-// recoveredColumn is the time of the latest departure of the parking node that the record takes
-// into account: see store.Run.MissesDeparture.
+// recoveredColumn is the latest departure of the parking node that the record reflects: see
+// store.Run.MissesDeparture.
 func recoveredColumn(r *store.Run) int64 {
 	switch {
 	case !r.HasSession():
@@ -285,9 +278,9 @@ func recoveredColumn(r *store.Run) int64 {
 	return r.RecoveredAt.UnixMicro()
 }
 
-// queueWrites adds the statements of commits to a batch. The first creating commits create runs.
-// shareParkersText and nestedLoopsText precede those that change runs, unless the transaction's
-// guard has already executed them.
+// queueWrites adds the commits' statements to a batch; the first creating ones create runs.
+// shareParkersText and nestedLoopsText precede changes of runs, unless the transaction's guard has
+// executed them.
 func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int, guarded bool) {
 	if creating > 0 {
 		s.queueCreates(b, commits[:creating])
@@ -353,8 +346,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	b.Queue(s.texts[updateTexts[k]], arguments...)
 }
 
-// readWritten reads the results of what queueWrites has added, and marks the commits that were
-// written.
+// readWritten reads the results of queueWrites, and marks the written commits.
 func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating int, guarded bool) error {
 	if creating > 0 {
 		if err := readCreated(results, commits[:creating]); err != nil {

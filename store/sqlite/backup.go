@@ -14,12 +14,12 @@ import (
 	"syscall"
 )
 
-// Backup copies a consistent snapshot of the store to a new file at path, while hosts use it. The
-// copy is a single file, private to its user, checked page by page, and on the disk when Backup
-// returns nil. After an error there is no file at path, or a complete one whose name may not
-// survive a power failure. Backup holds a read transaction while it writes: commits continue, and
-// the WAL grows by them. It never overwrites a file: the error matches fs.ErrExist. If ctx ends,
-// the copy is discarded. Run folders and data that engines keep elsewhere are not included.
+// Backup copies a consistent snapshot of the store to a new file at path, while hosts use it: one
+// file, private to its user, checked page by page, and on the disk when Backup returns nil. After
+// an error there is no file at path, or a complete one whose name may not survive a power failure.
+// Backup holds a read transaction: commits continue, and the WAL grows by them. It never overwrites
+// a file: the error matches fs.ErrExist. If ctx ends, the copy is discarded. Run folders and
+// engines' own data are not included.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))
@@ -56,12 +56,11 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 	return errors.Join(copied.nameNoWAL(), copied.close())
 }
 
-// Restore copies a backup to path, for Open. The backup is a file that Backup made, or an equally
-// self-contained one; it is checked page by page and not changed. No file may exist at path,
-// path-wal or path-shm: SQLite would apply another database's leftovers as this one's newest
-// changes. The error then matches fs.ErrExist; stop every process that has the old file open, and
-// move all three away. A file that is foreign, newer or damaged is refused as by Open. An older one
-// is migrated by the next Open.
+// Restore copies a backup, or an equally self-contained file, to path, for Open. It checks it page
+// by page and does not change it. No file may exist at path, path-wal or path-shm: SQLite would
+// apply another database's leftovers as this one's newest changes. The error then matches
+// fs.ErrExist; stop every process that has the old file open, and move all three away. A file that
+// is foreign, newer or damaged is refused as by Open. The next Open migrates an older one.
 func Restore(ctx context.Context, backup, path string) error {
 	if err := restore(ctx, backup, path); err != nil {
 		return fmt.Errorf("sqlite: restore %s from %s: %w", path, backup, explain(err))
@@ -94,7 +93,7 @@ func restore(ctx context.Context, backup, path string) error {
 }
 
 // place creates a file at path: fill writes a database into an empty file in the same folder, which
-// is checked, flushed to the disk, and renamed last, so that a file at path is always complete.
+// is checked, flushed, and renamed last, so that a file at path is always complete.
 func place(path string, fill func(partial string) error) (err error) {
 	if path, err = filepath.Abs(path); err != nil { // a file URI takes the first part of a relative path for a host
 		return err
@@ -129,7 +128,6 @@ func place(path string, fill func(partial string) error) (err error) {
 	return flushFolder(filepath.Dir(path))
 }
 
-// checkWhole rejects a file that Open would refuse or that has a damaged page.
 func checkWhole(path string) error {
 	if _, err := inspectFile(path); err != nil {
 		return err
@@ -149,7 +147,6 @@ func requireAbsent(path string) error {
 	return err
 }
 
-// removeIfThere removes a file, if it exists.
 func removeIfThere(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -165,9 +162,9 @@ func flushFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// flushNames makes the names of an open file and of SQLite's companion files, such as the WAL,
-// durable. SQLite flushes the folder itself but ignores errors; without this, a power failure could
-// lose the name of a new WAL, and acknowledged commits with it.
+// flushNames makes the names of an open file and its companion files, such as the WAL, durable.
+// SQLite flushes the folder itself but ignores errors; without this, a power failure could lose the
+// name of a new WAL, and acknowledged commits with it.
 func flushNames(path string) error {
 	file, err := filepath.EvalSymlinks(path) // the WAL is in the folder of the real file
 	if err != nil {
@@ -182,7 +179,7 @@ func flushNames(path string) error {
 	return fmt.Errorf("the names in its folder cannot be made durable: %w", err)
 }
 
-// flushFolder makes the names in a folder durable. Windows has no equivalent, and needs none.
+// flushFolder makes the names in a folder durable. Windows needs no equivalent.
 func flushFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -194,7 +191,7 @@ func flushFolder(path string) error {
 	return errors.Join(syncFolder(f), f.Close())
 }
 
-// syncFolder is replaced by tests of a disk that fails.
+// syncFolder is replaced in tests of a failing disk.
 var syncFolder = (*os.File).Sync
 
 // reader reads from r until ctx ends.

@@ -27,8 +27,8 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOnce serves the request in one transaction, which it may share with other calls. Failed are
-// the errors of single runs; the last result is the error of the whole claim.
+// claimOnce serves the request in one transaction, which it may share. failed are the errors of
+// single runs; the last result is the error of the whole claim.
 func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, failed, _ error) {
 	c := &claimTx{req: req}
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
@@ -44,7 +44,6 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (claimed 
 	return c.claimed, errors.Join(c.failures...), nil
 }
 
-// claimTx is one claim inside its transaction.
 type claimTx struct {
 	*writer
 
@@ -55,8 +54,8 @@ type claimTx struct {
 	refused  error
 }
 
-// claimRuns claims the node's own sticky runs first, and then runs of one pool after the other. The
-// sticky runs that could not be started lately come last.
+// claimRuns claims the node's own sticky runs first, and then runs of one pool after the other.
+// Sticky runs that recently failed to start come last.
 func (c *claimTx) claimRuns() ([]store.Hint, error) {
 	registered, err := c.registered(c.req.Node)
 	if err != nil {
@@ -110,7 +109,7 @@ func (c *claimTx) claimReady() (all bool, _ error) {
 }
 
 // releaseDelayed makes runs ready whose not-before time has come. Held runs have a time beyond
-// every other, and stay.
+// every other.
 func (c *claimTx) releaseDelayed() error {
 	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`,
 		c.req.Now.UnixMicro())
@@ -135,7 +134,7 @@ func (c *claimTx) stickyRuns(limit int) (ids []string, _ error) {
 	return ids, err
 }
 
-// claimFrom claims runs of one pool, and reports whether these were all of its ready runs. Pick
+// claimFrom claims runs of one pool, and reports whether these were all of its ready runs. pick
 // chooses them from the pool's readyQueue, by the policy of package slots.
 func (c *claimTx) claimFrom(p slots.Pool) (all bool, _ error) {
 	slotsInUse, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
@@ -190,7 +189,6 @@ func (c *claimTx) startRuns(ids []string) error {
 	return nil
 }
 
-// loadSpec loads a specification from its separate row.
 func (c *conn) loadSpec(row int64) ([]byte, error) {
 	r, err := c.one(`SELECT spec FROM specs WHERE run = ?`, row)
 	if errors.Is(err, errNoRow) {
@@ -210,7 +208,6 @@ func (c *claimTx) count(query string, args ...driver.Value) (int, error) {
 	return int(r.int(0)), nil
 }
 
-// pools are all pools, by name.
 func (w *writer) pools() ([]slots.Pool, error) {
 	if w.cache.pools != nil {
 		return w.cache.pools, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Commit implements store.Writer. All work that does not need the file happens here, in the
-// caller's goroutine, because every caller waits for the writer's.
+// Commit implements store.Writer. Work that does not need the file happens here, in the caller's
+// goroutine, because every caller waits for the writer's.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	entries := make([]*entry.Entry, len(batch))
@@ -108,7 +108,6 @@ func (w *writer) loadForUpdate(id string) (storedRun, error) {
 	return storedRun{row: r.int(0), run: run, spec: r.blob(2), tail: tail{uint64(r.int(3)), r.blob(4)}}, err
 }
 
-// registered reports whether the node is registered.
 func (w *writer) registered(node string) (bool, error) {
 	is, cached := w.cache.nodes[node]
 	if cached {
@@ -144,7 +143,6 @@ func (w *writer) departed(node string) (time.Time, error) {
 	return at, nil
 }
 
-// create inserts a new run.
 func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	r := &e.Run
 	pools, err := w.pools()
@@ -211,7 +209,6 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	return nil, w.finishCommit(storedRun{row: row, spec: e.Spec, tail: t}, e)
 }
 
-// update writes a checked commit of an existing run.
 func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	t, err := w.appendEvents(prev.row, prev.tail, e)
 	var noted bool
@@ -238,7 +235,7 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	if err != nil {
 		return err
 	}
-	if changed != 1 { // cannot be: the transaction has held the file's write lock since it read the run
+	if changed != 1 { // impossible: the transaction has held the write lock since it read the run
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
 	specBytes := len(prev.spec)
@@ -249,9 +246,9 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	return w.finishCommit(storedRun{row: prev.row, run: prev.run, spec: prev.spec, tail: t}, e)
 }
 
-// updateRow writes the row of a run, and returns how many rows it found. If sameColumns is set, the
-// statement leaves out the columns that repeat the record. If omitFirst is set, it does not name
-// the column first, so that no trigger fires (see makeTriggers).
+// updateRow writes the row of a run, and returns the number of changed rows. sameColumns omits the
+// columns that repeat the record; omitFirst omits the column first, so that no trigger fires (see
+// makeTriggers).
 func (w *writer) updateRow(row int64, e *entry.Entry, t tail, sameColumns, omitFirst bool) (changed int64, _ error) {
 	const (
 		changeRun = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?`
@@ -315,7 +312,7 @@ func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 	return nil
 }
 
-// columns are entry.Columns as the driver takes them; nil is NULL.
+// columns are entry.Columns for the driver; nil is NULL.
 type columns struct{ queuedAt, ready, delayedUntil, slot, owner, askedAt, deadline, finishedAt driver.Value }
 
 func columnsOf(r *store.Run) columns {
@@ -341,7 +338,6 @@ func flagColumn(b bool) driver.Value {
 	return int64(1)
 }
 
-// timeColumn is a time in microseconds.
 func timeColumn(t time.Time) driver.Value {
 	if t.IsZero() {
 		return nil
@@ -371,7 +367,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 	return pruned, err
 }
 
-// prune deletes up to limit runs, and returns how many it deleted.
+// prune deletes up to limit runs, and returns their number.
 func (w *writer) prune(before time.Time, limit int) (int, error) {
 	n, err := w.feedState()
 	if err != nil {
@@ -406,7 +402,6 @@ func (w *writer) prune(before time.Time, limit int) (int, error) {
 	return len(rows), err
 }
 
-// deleteRun deletes a run and all that belongs to it.
 func (w *writer) deleteRun(row int64) error {
 	if err := w.deleteLabels(row); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // conn is one connection on the driver's own interface: for short statements database/sql doubles
-// the cost. It caches prepared statements. Only one goroutine may use it at a time.
+// the cost. It caches prepared statements and is for one goroutine at a time.
 type conn struct {
 	raw   connection
 	stmts map[string]statement
@@ -20,8 +20,7 @@ type conn struct {
 	row   row                 // reused from query to query
 }
 
-// connection and statement are the interfaces that the connections and statements of the driver
-// implement.
+// connection and statement are what the driver's types implement.
 type connection interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -34,7 +33,6 @@ type statement interface {
 	driver.StmtQueryContext
 }
 
-// dial opens a connection to the file.
 func dial(path, mode string, pragmas []string) (*conn, error) {
 	raw, err := (&sqlite.Driver{}).Open(dsn(path, mode, pragmas))
 	if err != nil {
@@ -59,11 +57,9 @@ func (c *conn) closeStatements() {
 	}
 }
 
-// maxStatements bounds the prepared statements of a connection: listings may be filtered in any
-// number of ways.
+// maxStatements bounds a connection's prepared statements: listings have many filters.
 const maxStatements = 128
 
-// errNoRow reports a query for one row without a result.
 var errNoRow = errors.New("sqlite: no row")
 
 // stmt returns the prepared statement for a text. Texts use "LIMIT ? + 0" instead of "LIMIT ?":
@@ -137,7 +133,7 @@ func (c *conn) run(text string) error {
 }
 
 // each calls scan for each row of a query. The row is valid during the call. When ctx ends, the
-// query is given up: before its first row at once, later at the next one.
+// query ends: at once before its first row, later at the next one.
 func (c *conn) each(ctx context.Context, scan func(row) error, text string, args ...driver.Value) (err error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -169,7 +165,7 @@ func (c *conn) each(ctx context.Context, scan func(row) error, text string, args
 }
 
 // one returns the first row of a query, or errNoRow. The row is valid until the connection's next
-// query; texts and blobs taken from it may be retained.
+// query; its texts and blobs may be retained.
 func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -191,13 +187,11 @@ func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	return r, closing
 }
 
-// rowOf returns the connection's row, with this number of columns.
 func (c *conn) rowOf(columns int) row {
 	c.row = slices.Grow(c.row[:0], columns)[:columns]
 	return c.row
 }
 
-// exists reports whether a query finds a row.
 func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
 	_, err := c.one(text, args...)
 	if errors.Is(err, errNoRow) {
@@ -206,8 +200,7 @@ func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
 	return err == nil, err
 }
 
-// row is the columns of one row. A column that has another type than is asked for, or is NULL,
-// reads as the zero value.
+// row is one row. A column that is NULL or of another type reads as the zero value.
 type row []driver.Value
 
 func (r row) int(i int) int64 {

@@ -10,31 +10,29 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reasons for which Open refuses a file. The file is not changed.
+// Reasons for which Open refuses a file without changing it.
 var (
 	// ErrNotDatabase: the file is not a SQLite database.
 	ErrNotDatabase = errors.New("sqlite: not a SQLite database")
 	// ErrForeign: the database belongs to another program.
 	ErrForeign = errors.New("sqlite: database of another program")
-	// ErrOlder: the database has the schema of an older version, and Options.NoMigrate forbids to
-	// bring it to this one. Make a backup, and open it once without that.
+	// ErrOlder: the database has an older schema, and Options.NoMigrate forbids a migration. Make a
+	// backup, and open it once without that.
 	ErrOlder = errors.New("sqlite: database of an older version")
-	// ErrNewer: the database was written by a newer version of this package; use that version. (Older
-	// databases are migrated.)
+	// ErrNewer: a newer version of this package wrote the database; use that version.
 	ErrNewer = errors.New("sqlite: database of a newer version")
-	// ErrInUse: the database has the schema of an older version, and a node that works with that
-	// schema is alive, or may be until its lease ends. The migration would make its commits fail.
-	// Stop its process first.
+	// ErrInUse: the database has an older schema, and a node that works with it is alive, or may be
+	// until its lease ends. The migration would make its commits fail. Stop its process first.
 	ErrInUse = errors.New("sqlite: database is in use by a process of an older version")
-	// ErrSchema: the database's schema contradicts its version: a development version from before the
-	// first release made it, or its tables were changed by hand. Open it with the version that made
-	// it, or start with a new file.
+	// ErrSchema: the database's schema contradicts its version: a development version from before
+	// the first release made it, or its tables were changed by hand. Open it with the version that
+	// made it, or start with a new file.
 	ErrSchema = errors.New("sqlite: database of another schema")
-	// ErrForeignWAL: the file's WAL (FILE-wal) belongs to another file, or to another copy of it.
-	// SQLite would mix the pages of both.
+	// ErrForeignWAL: the file's WAL (FILE-wal) belongs to another file or another copy. SQLite
+	// would mix the pages of both.
 	ErrForeignWAL = errors.New("sqlite: WAL of another database")
-	// ErrCorrupt: the database is damaged, or the disk could not read it (EIO), which SQLite reports
-	// alike. Check the system's log; restore a backup.
+	// ErrCorrupt: the database is damaged, or the disk could not read it (EIO), which SQLite
+	// reports alike. Check the system's log; restore a backup.
 	ErrCorrupt = store.ErrCorrupt
 )
 
@@ -42,18 +40,16 @@ var (
 var (
 	// ErrFull: the disk is full.
 	ErrFull = store.NewError(store.ErrFull, "sqlite: disk is full")
-	// ErrReadOnly: the file or its folder may not be written.
+	// ErrReadOnly: the file or its folder is not writable.
 	ErrReadOnly = store.NewError(store.ErrUnavailable, "sqlite: database is read-only")
-	// ErrReplaced: the file or a companion file of SQLite was removed, moved or replaced while the
-	// store had it open, or its WAL was overwritten. Unacknowledged calls may be stored in the removed
-	// file, or not. Every later call fails: close the store, put the right file in place, and open it
-	// again.
+	// ErrReplaced: the file or a companion file was removed, moved or replaced while open, or its
+	// WAL was overwritten. Unacknowledged calls may be stored in the removed file. Every later call
+	// fails: close the store, put the right file in place, and open it again.
 	ErrReplaced = errors.New("sqlite: database file was removed or replaced")
-	// ErrBusy: another process held the file for longer than Options.BusyTimeout; try again.
+	// ErrBusy: another process locked the file for longer than Options.BusyTimeout; retry.
 	ErrBusy = store.NewError(store.ErrUnavailable, "sqlite: database is locked by another process")
 )
 
-// explain maps a driver's error to this package's errors.
 func explain(err error) error {
 	var e *sqlite.Error
 	if err == nil || !errors.As(err, &e) {

@@ -9,14 +9,14 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// The newest events of a run, its tail, are stored in the run's row, which every commit writes
-// anyway, so that most commits write one row. When they outgrow it, they all move to the table log.
+// A run's newest events, its tail, are in the run's row, so that most commits write one row. When
+// they outgrow it, they all move to the table log.
 const (
 	maxTail   = 3 << 10 // bytes of events in a run's row
 	maxInline = 1 << 10 // bytes of a spec in a run's row
 )
 
-// seqBits is the number of low bits of a log key that hold the event's number. The others hold the
+// seqBits is the number of low bits of a log key with the event's number. The others have the
 // number of the run's row.
 const seqBits = 28
 
@@ -24,16 +24,15 @@ const maxSeq = store.MaxSeq
 
 const _ = uint(1<<seqBits - 1 - maxSeq) // every number fits
 
-// logKey is the log's key for events of a run that end with the number.
+// logKey is the log's key for a run's events up to the number.
 func logKey(row int64, seq uint64) int64 { return row<<seqBits | int64(seq) }
 
-// tail is the newest events of a run.
 type tail struct {
 	first uint64 // number of the first one
 	lines []byte // the events' bodies, a line each
 }
 
-// column is the value of the column tail, which is never NULL.
+// column is the column tail, which is never NULL.
 func (t tail) column() []byte {
 	if t.lines == nil {
 		return []byte{}
@@ -41,9 +40,8 @@ func (t tail) column() []byte {
 	return t.lines
 }
 
-// with returns the tail with more events, for which it has room. Their text is appended in the
-// tail's memory. That is safe because a tail has at most one successor: a failed transaction
-// empties the cache.
+// with returns the tail with more events, for which it has room, appended in its memory. A tail has
+// at most one successor, since a failed transaction empties the cache.
 func (t tail) with(lines []byte) tail {
 	if cap(t.lines) < maxTail {
 		t.lines = append(make([]byte, 0, maxTail), t.lines...)
@@ -55,8 +53,7 @@ func (t tail) with(lines []byte) tail {
 	return t
 }
 
-// appendEvents returns the tail with the entry's events. Events without room in the tail move to
-// the log.
+// appendEvents returns the tail with the entry's events. Events without room move to the log.
 func (w *writer) appendEvents(row int64, t tail, e *entry.Entry) (tail, error) {
 	if len(e.Events) == 0 {
 		return t, nil
@@ -78,7 +75,6 @@ func (w *writer) appendEvents(row int64, t tail, e *entry.Entry) (tail, error) {
 	return tail{first: e.Run.Seq + 1}, w.insertLog(row, e.FirstSeq(), e.Run.Seq, e.EventLines)
 }
 
-// insertLog writes events to the log.
 func (w *writer) insertLog(row int64, first, last uint64, lines []byte) error {
 	_, err := w.exec(`INSERT INTO log (k, first, bodies) VALUES (?, ?, ?)`, logKey(row, last), int64(first), lines)
 	w.countRow(len(lines))
@@ -117,7 +113,6 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 	return page.Events, err
 }
 
-// loadTail returns the number of the run's row, and the run's tail.
 func (c *conn) loadTail(id string) (n int64, t tail, _ error) {
 	r, err := c.one(`SELECT n, first, tail FROM runs WHERE id = ?`, id)
 	if errors.Is(err, errNoRow) {
@@ -129,7 +124,6 @@ func (c *conn) loadTail(id string) (n int64, t tail, _ error) {
 	return r.int(0), tail{uint64(r.int(1)), r.blob(2)}, nil
 }
 
-// loadLog collects the events of a page that the log has.
 func (c *conn) loadLog(n int64, page *store.EventPage) error {
 	err := c.each(context.Background(), func(r row) error {
 		if page.Add(uint64(r.int(0)), r.blob(1)); page.Full() {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// changeFeeds calls do in a transaction. Refused is why nothing was changed.
+// changeFeeds calls do in a transaction. refused: nothing was changed.
 func (s *Store) changeFeeds(ctx context.Context, do func(w *writer) (refused, err error)) error {
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) (_ []store.Hint, err error) {
@@ -31,8 +31,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 		return err
 	}
 	return s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
-		// The triggers that an earlier release has made may have noted commits after the last
-		// position that is cached.
+		// Triggers of an earlier release may have recorded commits after the last cached position.
 		if err := w.resetFeedState(); err != nil {
 			return nil, err
 		}
@@ -58,7 +57,7 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	})
 }
 
-// checkFeeds refuses the feed if there are f.Most feeds, none of which has its name.
+// checkFeeds refuses the feed if there are f.Most feeds, none with its name.
 func (w *writer) checkFeeds(f store.Feed) (refused, _ error) {
 	if f.Most == 0 {
 		return nil, nil
@@ -119,7 +118,6 @@ func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 	return all, err
 }
 
-// measureLag sets a feed's unacknowledged counts.
 func (c *conn) measureLag(f *store.FeedStatus, cursor int64, recent *cache.Commits[notedCommit]) error {
 	r, err := c.one(`SELECT coalesce(sum(min(size, position - ?)), 0) FROM noted WHERE position > ?`, cursor, cursor)
 	if err != nil || r.int(0) == 0 {
@@ -134,7 +132,7 @@ func (c *conn) measureLag(f *store.FeedStatus, cursor int64, recent *cache.Commi
 	return err
 }
 
-// LeaseFeed implements store.FeedStore. Readers that wait only read.
+// LeaseFeed implements store.FeedStore. Waiting readers only read.
 func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (store.FeedLease,
 	bool, error,
 ) {
@@ -175,8 +173,7 @@ func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration
 	return l, true, nil
 }
 
-// leased returns the feed's cursor. It refuses if the lease is not the feed's last one, or if the
-// feed is lost.
+// leased returns the feed's cursor. It refuses a lease that is not the latest, and a lost feed.
 func (c *conn) leased(l store.FeedLease) (cursor int64, refused, _ error) {
 	r, err := c.one(`SELECT cursor, lost FROM feeds WHERE name = ? AND epoch = ?`, l.Feed, int64(l.Epoch))
 	switch {
@@ -219,7 +216,6 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	return page, nil
 }
 
-// feedReader reads commits in a snapshot.
 type feedReader struct {
 	*conn
 
@@ -227,13 +223,11 @@ type feedReader struct {
 	runs   map[int64]runTail // by row, as far as read
 }
 
-// runTail is the part of a run's row that a feed needs.
 type runTail struct {
 	id string
 	tail
 }
 
-// read returns a page of commits after the position.
 func (f *feedReader) read(after int64, limit int) (page store.FeedPage, _ error) {
 	noted, err := f.noted(after, limit+1)
 	if err != nil {
@@ -257,7 +251,6 @@ func (f *feedReader) read(after int64, limit int) (page store.FeedPage, _ error)
 	return page, nil
 }
 
-// noted returns up to limit commits after the position.
 func (c *conn) noted(after int64, limit int) (all []notedCommit, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		position := r.int(0) - r.int(1)
@@ -355,7 +348,7 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 		}
 		_, err = w.exec(`UPDATE feeds SET until = ?, cursor = ? WHERE name = ?`, now.Add(l.Length).UnixMicro(),
 			max(at, cursor), l.Feed)
-		if err == nil && at > cursor { // as many as are acknowledged now, and some that were left before
+		if err == nil && at > cursor { // as many as are acknowledged now, and some left over
 			_, err = w.deleteAcknowledged(at - cursor + unneededPart)
 		}
 		return nil, err
@@ -377,7 +370,7 @@ func position(n int64) store.FeedPosition {
 	return store.FeedPosition(strconv.FormatInt(n, 10))
 }
 
-// readPosition reads a position. The empty one is 0.
+// readPosition parses a position. The empty one is 0.
 func readPosition(p store.FeedPosition) (n int64, ok bool) {
 	if p == "" {
 		return 0, true

@@ -13,20 +13,20 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// While some feed is not lost, triggers record the commits of earlier releases, which do not know
-// feeds. This release records its commits itself, with one row per transaction: a row per commit,
-// or a trigger that counts events, would cost more than the rest of a commit. Its statements
-// therefore avoid firing the triggers:
+// While some feed is not lost, triggers record the commits of earlier releases. This release
+// records its commits itself, with one row per transaction: a row per commit, or a trigger that
+// counts events, would cost more than the rest of a commit. Its statements avoid firing the
+// triggers:
 //
-//   - It creates a run with 0 in the column "slot", where earlier releases use NULL. Both mean
-//     that the run has no slot.
-//   - Its updates name the column "first" only if the value changes, while earlier releases
-//     always name it. If the trigger fires for an update of this release, it finds that
-//     the commit was just recorded.
+//   - It creates a run with 0 in the column "slot", where earlier releases use NULL. Both mean that
+//     the run has no slot.
+//   - Its updates name the column "first" only if the value changes, while earlier releases always
+//     name it. If the trigger fires for an update of this release, it finds that the commit was
+//     just recorded.
 //
-// Another trigger makes a feed lost when a run is deleted whose last commit it has not
-// acknowledged. After a delete by an earlier release all feeds may be lost while the triggers still
-// exist. So the triggers themselves check whether a feed needs the commit.
+// Another trigger makes a feed lost when a run with an unacknowledged last commit is deleted. After
+// a delete by an earlier release all feeds may be lost while the triggers still exist, so they
+// check whether a feed needs the commit.
 const (
 	makeTriggers = `CREATE TRIGGER IF NOT EXISTS feed_created AFTER INSERT ON runs
 	WHEN new.slot IS NULL AND ` + commitsNeeded + ` BEGIN
@@ -48,7 +48,7 @@ END;`
 
 	commitsNeeded = `EXISTS (SELECT 1 FROM feeds WHERE lost = 0)`
 
-	// The last position is never forgotten, so that no position is used twice.
+	// The last position is kept, so that no position is used twice.
 	lastPosition = `coalesce((SELECT max(position) FROM noted), 0)`
 	// lastOf… is the number of a run's last event, from its tail: a line each, the first of which
 	// has the number first.
@@ -60,21 +60,20 @@ END;`
 	changeOfNew = `new.n || ' ' || (` + lastOfOld + ` + 1) || ' ' || ` + lastOfNew
 )
 
-// change is a commit as the table noted has it: the number of the run's row, and the numbers of the
-// commit's events.
+// change is a commit in the table noted: the run's row, and the numbers of the commit's events.
 type change struct {
 	run         int64
 	first, last uint64
 }
 
-// append appends the text of a change, with which the text of others is joined by line breaks.
+// append appends the change's text; line breaks separate several.
 func (c change) append(text []byte) []byte {
 	text = append(strconv.AppendInt(text, c.run, 10), ' ')
 	text = append(strconv.AppendUint(text, c.first, 10), ' ')
 	return strconv.AppendUint(text, c.last, 10)
 }
 
-// readChange reads the first change of a text, and returns the text of the others.
+// readChange reads the first change of a text, and returns the rest.
 func readChange(text string) (c change, rest string, _ error) {
 	line, rest, _ := strings.Cut(text, "\n")
 	run, events, _ := strings.Cut(line, " ")
@@ -85,14 +84,12 @@ func readChange(text string) (c change, rest string, _ error) {
 	return change{row, from, to}, rest, cmp.Or(err1, err2, err3)
 }
 
-// notedCommit is a commit that is noted. No position is used twice, so that no other one is like
-// it.
+// notedCommit is a recorded commit with a unique position.
 type notedCommit struct {
 	position int64
 	change
 }
 
-// newCommit is a commit that a transaction has noted, with its events.
 type newCommit struct {
 	notedCommit
 	cache.CommitEvents
@@ -100,12 +97,11 @@ type newCommit struct {
 
 // feedState is a transaction's knowledge of the feeds.
 type feedState struct {
-	needed bool  // a feed that is not lost exists, so commits are noted
+	needed bool  // a feed is not lost, so commits are recorded
 	last   int64 // the last position
 }
 
-// feedState returns the state of the feeds for the transaction. Like the rest of the cache it
-// matches the file: the cache is emptied when another process has written to the file.
+// feedState returns the feeds' state. Like the rest of the cache it matches the file.
 func (w *writer) feedState() (*feedState, error) {
 	if w.cache.feeds == nil {
 		r, err := w.one(`SELECT ` + commitsNeeded + `, ` + lastPosition)
@@ -117,8 +113,8 @@ func (w *writer) feedState() (*feedState, error) {
 	return w.cache.feeds, nil
 }
 
-// resetFeedState is called after a change of the feeds: the next commit reads their state from the
-// file. It stores the commits recorded so far, because their last position is part of that state.
+// resetFeedState follows a change of the feeds: the next commit reads their state from the file. It
+// stores the commits recorded so far, because their last position is part of that state.
 func (w *writer) resetFeedState() error {
 	w.cache.feeds = nil
 	return w.insertNoted()
@@ -149,11 +145,9 @@ func (w *writer) insertNotedAlone() error {
 	return errors.Join(w.insertNotedUntil(end), w.insertNotedUntil(end+1))
 }
 
-// insertNoted stores the commits that the transaction has recorded so far.
 func (w *writer) insertNoted() error { return w.insertNotedUntil(len(w.noted)) }
 
-// insertNotedUntil stores the commits that the transaction has noted, up to the given number of
-// them, except those that are stored already.
+// insertNotedUntil stores recorded commits up to this number, except stored ones.
 func (w *writer) insertNotedUntil(end int) error {
 	more := w.noted[w.notedStored:end]
 	if len(more) == 0 {
@@ -173,8 +167,7 @@ func (w *writer) insertNotedUntil(end int) error {
 	return err
 }
 
-// keepNoted puts the events that the transaction has noted into the cache for readers, once they
-// are stored.
+// keepNoted caches the stored events for readers.
 func (w *writer) keepNoted() {
 	for i := range w.noted {
 		w.recent.Put(w.noted[i].notedCommit, w.noted[i].CommitEvents)
@@ -182,7 +175,7 @@ func (w *writer) keepNoted() {
 	clear(w.noted) // the events are the cache's now
 }
 
-// slotOfNew is what the column slot of a run has that is created: 0 if its commit is noted.
+// slotOfNew is the column slot of a new run: 0 if its commit is recorded.
 func (w *writer) slotOfNew(e *entry.Entry) (driver.Value, error) {
 	n, err := w.feedState()
 	if err == nil && n.needed && len(e.Events) > 0 {
@@ -191,21 +184,20 @@ func (w *writer) slotOfNew(e *entry.Entry) (driver.Value, error) {
 	return nil, err
 }
 
-// unneededPart is how many rows of a table deleteUnneeded deletes in one transaction.
+// unneededPart is how many rows deleteUnneeded deletes per transaction.
 const unneededPart = 1000
 
-// deleteAcknowledged deletes up to limit rows of noted commits that no feed needs: each feed has
-// acknowledged them, or is lost. The last row stays, since it keeps the last position.
+// deleteAcknowledged deletes up to limit rows of commits that each feed has acknowledged, or is
+// lost for. The last row stays, since it keeps the last position.
 func (w *writer) deleteAcknowledged(limit int64) (deleted int64, _ error) {
 	return w.exec(`DELETE FROM noted WHERE position IN (SELECT position FROM noted WHERE position < `+lastPosition+`
 		AND position <= coalesce((SELECT min(cursor) FROM feeds WHERE lost = 0), 9223372036854775807)
 		ORDER BY position LIMIT ? + 0)`, limit)
 }
 
-// deleteUnneeded deletes a part of what no feed needs, and reports whether there may be more. If no
-// feed needs commits, because there is none or all are lost, everything goes that is there for
-// feeds. The trigger that deletes the rows of ended with their runs goes when none is left: a later
-// run may get the number of the row.
+// deleteUnneeded deletes a part of what no feed needs, and reports whether there may be more. If
+// all feeds are lost, it deletes everything for feeds, and last the trigger that deletes the rows
+// of ended with their runs: a later run may get the number of the row.
 func (w *writer) deleteUnneeded() (more bool, _ error) {
 	n, err := w.feedState()
 	if err == nil && !n.needed {

@@ -19,11 +19,10 @@ import (
 // applicationID marks a file as this package's: "ILud".
 const applicationID = 0x494c7564
 
-// Status is the version of a file's schema.
 type Status struct {
 	// Version is the last applied migration; 0 without any.
 	Version int
-	// Newest is the version that this package brings a file to.
+	// Newest is this package's version.
 	Newest int
 }
 
@@ -52,7 +51,7 @@ func Inspect(ctx context.Context, path string) (Status, error) {
 	return have, nil
 }
 
-// checkVersion returns ErrOlder for a version that this package would have to migrate.
+// checkVersion returns ErrOlder for a version that needs a migration.
 func checkVersion(version int) error {
 	if version < len(migrations) {
 		return fmt.Errorf("%w: schema version is %d, this package needs %d: open it once without Options.NoMigrate, "+
@@ -61,8 +60,8 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// inspect refuses a file that is not this package's, before anything is written to it. It makes a
-// file that does not exist, unless nothing may be migrated.
+// inspect refuses a foreign file before anything is written to it. It creates a missing file,
+// unless nothing may be migrated.
 func inspect(path string, o Options) error {
 	version, err := inspectFile(path)
 	switch {
@@ -74,7 +73,7 @@ func inspect(path string, o Options) error {
 	return err
 }
 
-// inspectFile returns the version of a file's schema; 0 when nothing was stored in it yet.
+// inspectFile returns the version of a file's schema; 0 if empty.
 func inspectFile(path string) (version int, _ error) {
 	info, err := os.Stat(path)
 	switch {
@@ -94,7 +93,6 @@ func inspectFile(path string) (version int, _ error) {
 	return version, unwritable(path, err)
 }
 
-// inspectHeader reads the first bytes of the file and of its WAL.
 func inspectHeader(path string, info fs.FileInfo) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -146,7 +144,6 @@ func unmade(err error) error {
 	return fmt.Errorf("no file can be made in the folder: %w", cause)
 }
 
-// readOnly adds ErrReadOnly to a system error that denies writing.
 func readOnly(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
@@ -154,10 +151,9 @@ func readOnly(err error) error {
 	return err
 }
 
-// unwritable adds to an error of SQLite why it could not open or write a file, since SQLite does
-// not say which file it was, nor why. It tries to open the file and FILE-wal for writing, and to
-// make a file in the folder: the system's error has the reason. It does not try FILE-shm, because
-// closing that would end the locks that another store of this process has on it.
+// unwritable adds to an error of SQLite which file it could not open or write, and why. It tries to
+// open the file and FILE-wal for writing, and to make a file in the folder, but not FILE-shm:
+// closing that would end another store's locks on it in this process.
 func unwritable(path string, err error) error {
 	var e *sqlite.Error
 	unopened := errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN
@@ -186,7 +182,6 @@ func unwritable(path string, err error) error {
 	return err
 }
 
-// newer reports that this package is too old for the file.
 func newer(version int64) error {
 	return fmt.Errorf("%w: schema version is %d, this package knows %d: use a version of the package that is at "+
 		"least as new as the one "+
@@ -227,7 +222,7 @@ func inspectSchemaAs(path, mode string) (made int, _ error) {
 		*q.into = r.int(0)
 	}
 	switch {
-	case id == 0 && tables == 0: // made, but nothing was stored yet
+	case id == 0 && tables == 0: // made, but still empty
 		return 0, nil
 	case id != applicationID:
 		return 0, fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
@@ -240,7 +235,7 @@ func inspectSchemaAs(path, mode string) (made int, _ error) {
 	return made, explain(c.checkSchema(made))
 }
 
-// checkPages refuses a file of which a page is damaged.
+// checkPages refuses a file with a damaged page.
 func checkPages(ctx context.Context, path, mode string) error {
 	c, err := dial(path, mode, []string{"busy_timeout(10000)"})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Runs implements store.Reader. Listings use separate connections: a long one delays only listings.
+// Runs implements store.Reader, on separate connections: a long listing delays only listings.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	q, err := q.Normal()
 	if err != nil {
@@ -65,10 +65,8 @@ func (c *conn) list(ctx context.Context, q store.Query, page *store.Found) error
 	}
 }
 
-// limited ends a statement with a row limit.
 const limited = " LIMIT ? + 0"
 
-// orderOf is the order of a listing.
 func orderOf(q store.Query, at, id string) string {
 	if q.Newest {
 		return " ORDER BY " + at + " DESC, " + id + " DESC"
@@ -76,8 +74,8 @@ func orderOf(q store.Query, at, id string) string {
 	return " ORDER BY " + at + ", " + id
 }
 
-// from names the table, and the index by which held runs are found: a walk in the listing's order
-// would pass over all others.
+// from names the table, and the index of held runs: a walk in the listing's order would pass over
+// all others.
 func from(q store.Query) string {
 	if q.Held {
 		return " FROM runs INDEXED BY runs_delayed"
@@ -85,7 +83,6 @@ func from(q store.Query) string {
 	return " FROM runs"
 }
 
-// filter is the conditions of a query and their arguments.
 type filter struct {
 	where []string
 	args  []driver.Value
@@ -97,8 +94,8 @@ func (f *filter) and(clause string, args ...driver.Value) {
 
 func (f *filter) text() string { return strings.Join(f.where, " AND ") }
 
-// filterOf returns the conditions of a query on columns. The listing is ordered by the columns at
-// and id, and shift is added to the times in the former.
+// filterOf returns a query's conditions on columns. The columns at and id order the listing; shift
+// is added to the times in the former.
 func filterOf(q store.Query, at, id string, shift int64) (f filter, _ error) {
 	f.and(at + " IS NOT NULL")
 	if q.After != "" {
@@ -131,8 +128,8 @@ func filterOf(q store.Query, at, id string, shift int64) (f filter, _ error) {
 	return f, nil
 }
 
-// The labels of a run are indexed by a hash of name and value, so that the index is small however
-// long they are. A hash is a hint: a run that is found by it is checked against its record.
+// Labels are indexed by a hash of name and value, so that the index is small. A hash is a hint: a
+// run found by it is checked against its record.
 
 // hashLabel is the label's number in the index. It must never change, since files hold it.
 func hashLabel(name, value string) int64 {
@@ -142,7 +139,7 @@ func hashLabel(name, value string) int64 {
 }
 
 // hashLabels returns the hashes of a run's labels, distinct and sorted. A fork has an extra one for
-// its source, and a child for its parent, under names that no label has.
+// its source, a child for its parent, under names that no label has.
 func hashLabels(labels map[string]string, forkedFrom, parent string) []int64 {
 	hashes := make([]int64, 0, len(labels)+2)
 	if parent != "" {
@@ -158,7 +155,6 @@ func hashLabels(labels map[string]string, forkedFrom, parent string) []int64 {
 	return slices.Compact(hashes)
 }
 
-// labelsOf are hashLabels of the run.
 func labelsOf(r *store.Run) []int64 {
 	forkedFrom := ""
 	if r.ForkedFrom != nil {
@@ -167,7 +163,6 @@ func labelsOf(r *store.Run) []int64 {
 	return hashLabels(r.Labels, forkedFrom, r.Parent())
 }
 
-// indexLabels adds a new run to the index.
 func (c *conn) indexLabels(n int64, hashes []int64) (rows int, _ error) {
 	for _, hash := range hashes {
 		if _, err := c.exec(`INSERT OR IGNORE INTO labels (label, run) VALUES (?, ?)`, hash, n); err != nil {
@@ -177,14 +172,13 @@ func (c *conn) indexLabels(n int64, hashes []int64) (rows int, _ error) {
 	return len(hashes), nil
 }
 
-// deleteLabels removes a run from the index.
 func (c *conn) deleteLabels(n int64) error {
 	r, err := c.one(`SELECT record FROM runs WHERE n = ?`, n)
 	if err != nil {
 		return err
 	}
 	run, err := store.Decode(r.blob(0))
-	if err != nil { // its labels are not known; what stays of it in the index is harmless, since no listing finds it
+	if err != nil { // its labels are unknown; leftovers in the index are harmless, since no listing finds the run
 		return nil //nolint:nilerr // a damaged run can be pruned like any other
 	}
 	for _, hash := range labelsOf(&run) {
@@ -195,7 +189,7 @@ func (c *conn) deleteLabels(n int64) error {
 	return nil
 }
 
-// fillLabels makes the index of the runs that a file of an earlier version holds.
+// fillLabels indexes the runs of a file of an earlier version.
 func fillLabels(c *conn) error {
 	return fill(c, `SELECT n, record FROM runs WHERE n > ? ORDER BY n LIMIT ? + 0`,
 		func(r store.Run) []int64 { return labelsOf(&r) },
@@ -206,11 +200,11 @@ func fillLabels(c *conn) error {
 }
 
 // fewRuns is the number of runs that are loaded one by one and sorted. If a query's rarest label
-// has more runs, a scan in order finds enough of them soon.
+// has more, a scan in order finds enough soon.
 const fewRuns = 1000
 
-// rarest returns the label with the fewest runs, and their number. It counts at most fewRuns + 1,
-// which it also returns without labels.
+// rarest returns the label with the fewest runs, and their number: at most fewRuns + 1, also
+// without labels.
 func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
 	runs = fewRuns + 1
 	for i, hash := range labels {
@@ -237,8 +231,7 @@ func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
 	}
 }
 
-// listByLabel finds the runs of a listing by way of a label that few runs have, until add returns
-// false.
+// listByLabel lists runs by a rare label, until add returns false.
 func (c *conn) listByLabel(ctx context.Context, add func(store.Run, int) bool, label int64, f filter, order string,
 	count int64) error {
 	var rows []int64 // the numbers are sorted without their records, which are large

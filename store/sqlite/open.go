@@ -17,25 +17,24 @@ import (
 // Synchronous is the durability of an acknowledged commit.
 type Synchronous string
 
-// The levels of durability.
 const (
-	// Full: on the disk; it survives the loss of power. The default.
+	// Full: on the disk; it survives a power failure. The default.
 	Full Synchronous = "FULL"
-	// Normal: with the operating system; it survives the process, but a loss of power may undo the
+	// Normal: with the operating system; it survives the process, but a power failure may undo the
 	// last commits.
 	Normal Synchronous = "NORMAL"
 )
 
 // Options configure Open. Hosts should use the zero value.
 type Options struct {
-	// NoMigrate neither changes the schema nor creates a file: an older version is ErrOlder, and a
+	// NoMigrate neither changes the schema nor creates a file: an older version is ErrOlder, a
 	// missing file fs.ErrNotExist. For programs that inspect hosts' data.
 	NoMigrate bool
 	// Synchronous is Full when empty.
 	Synchronous Synchronous
 	// BusyTimeout limits a commit's wait for another process; 10 s if zero.
 	BusyTimeout time.Duration
-	// WatchInterval is the polling interval for commits of other processes while there are watchers;
+	// WatchInterval is the polling interval for other processes' commits while there are watchers;
 	// 100 ms if zero, never if negative.
 	WatchInterval time.Duration
 	// NoGroupCommit gives each commit, of Commit and of Claim, a separate transaction. For
@@ -43,9 +42,9 @@ type Options struct {
 	NoGroupCommit bool
 	// CacheKiB is the page cache of each connection; 16 MiB when zero.
 	CacheKiB int
-	// FileMode is the mode of a file that Open creates, and of its companion files (FILE-wal,
-	// FILE-shm), whatever the umask: 0600 if zero, since runs hold people's text. Use 0660 to share
-	// the file with a group, in a folder that the group may write. An existing file keeps its mode.
+	// FileMode is the mode of a new file and its companion files (FILE-wal, FILE-shm), whatever the
+	// umask: 0600 if zero, since runs hold people's text. Use 0660 to share the file with a group,
+	// in a folder that the group may write. An existing file keeps its mode.
 	FileMode fs.FileMode
 	// MaxPages limits the file's size, for tests of a full disk; 0: no limit.
 	MaxPages int
@@ -54,13 +53,13 @@ type Options struct {
 // Store keeps runs in a SQLite file. Use Open.
 type Store struct {
 	path     string     // absolute
-	readers  chan *conn // the free connections for reads
-	listers  chan *conn // the free connections for listings
+	readers  chan *conn // free connections for reads
+	listers  chan *conn // free connections for listings
 	writer   *writer
 	present  *present
 	watchers store.Watchers
 
-	registered bool // as a watcher; for pollChanges, and for Close once that has returned
+	registered bool // as a watcher; for pollChanges, and for Close after its return
 
 	closing sync.Once
 	closed  chan struct{}
@@ -77,11 +76,11 @@ var (
 )
 
 // Open opens or creates the file and migrates it to this version's schema. Its folder must exist,
-// or the error matches fs.ErrNotExist: otherwise a mistyped path would look like the loss of all
-// runs. SQLite's special names (":memory:", "file:…") are store.ErrInvalid. The error matches
-// ErrReadOnly if the file or its folder is not writable, and ErrNotDatabase, ErrForeign, ErrNewer,
-// ErrInUse, ErrSchema, ErrForeignWAL or ErrCorrupt for a file that is foreign, of another version,
-// has another file's WAL, or is damaged; that file is not changed. Close the store when done.
+// or the error matches fs.ErrNotExist: a mistyped path would look like the loss of all runs.
+// SQLite's special names (":memory:", "file:…") are store.ErrInvalid. The error matches ErrReadOnly
+// if the file or its folder is not writable, and ErrNotDatabase, ErrForeign, ErrNewer, ErrInUse,
+// ErrSchema, ErrForeignWAL or ErrCorrupt for a refused file, which is not changed. Close the store
+// when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -188,8 +187,8 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// dialFirst dials, and retries while another process creates the same file. If two processes set a
-// file's journal mode at the same time, SQLite rejects one immediately, regardless of busy_timeout.
+// dialFirst dials, and retries while another process creates the same file: SQLite immediately
+// rejects one of two concurrent changes of the journal mode, regardless of busy_timeout.
 func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := dial(path, "", pragmas)
@@ -225,7 +224,6 @@ func (s *Store) closeConns() {
 	}
 }
 
-// keepErr keeps the first error of closing.
 func (s *Store) keepErr(err error) {
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("sqlite: close: %w", explain(err))

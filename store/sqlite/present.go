@@ -8,15 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// present monitors the store's open files. SQLite and the operating system keep using a file that
-// was removed or replaced while open: commits would be acknowledged, and disappear with the
-// process. So before each acknowledgement the writer compares the paths with the opened files, at
-// the cost of two stat calls per flush. Once a file is missing or replaced, every later call of the
-// store fails with ErrReplaced: the path now leads to another database or none, and only a new Open
-// may use it.
+// present monitors the store's open files. SQLite keeps using a file that was removed or replaced
+// while open: commits would be acknowledged, and disappear with the process. So before each
+// acknowledgement the writer compares the paths with the opened files, by two stat calls per flush.
+// Once a file is missing or replaced, every later call fails with ErrReplaced: only a new Open may
+// use the path.
 type present struct {
 	files []openedFile
-	lost  atomic.Pointer[string] // the path of the first file that was found missing or replaced
+	lost  atomic.Pointer[string] // the first file found missing or replaced
 }
 
 type openedFile struct {
@@ -24,11 +23,11 @@ type openedFile struct {
 	id   fileID
 }
 
-// committed is the number of files that hold committed data; the last file is shared memory.
+// committed is the number of files with committed data; the last file is shared memory.
 const committed = 2
 
-// newPresent records the files of an open database: its own, and SQLite's companion files, which
-// exist while any process has it open.
+// newPresent records the files of an open database, including SQLite's companion files, which exist
+// while any process has it open.
 func newPresent(path string) (*present, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -45,7 +44,7 @@ func newPresent(path string) (*present, error) {
 	return p, nil
 }
 
-// check returns ErrReplaced unless each path still names the file that was opened.
+// check returns ErrReplaced unless each path still names the opened file.
 func (p *present) check() error { return p.compare(p.files, new(fileID)) }
 
 // checkCommitted is check for the files with committed data. The writer provides the memory.
@@ -66,7 +65,7 @@ func (p *present) compare(files []openedFile, id *fileID) error {
 	return p.err()
 }
 
-// err returns ErrReplaced once a file was found missing. It costs nothing.
+// err returns ErrReplaced once a file was found missing, without a check.
 func (p *present) err() error {
 	path := p.lost.Load()
 	if path == nil {

@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileID identifies a file on the machine.
 type fileID unix.Statx_t
 
 // identify requests only the file's number, since each flush calls it. Linux 6.13 and later record
 // requests for a file's times, as by stat: the next write then updates the times, which the next
-// fsync must make durable too. A round trip would take a fifth longer.
+// fsync must make durable too, for a fifth of a round trip.
 func identify(path string, id *fileID) error {
 	for {
 		err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO, (*unix.Statx_t)(id))
 		switch {
 		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a sandbox that knows it not
+		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a sandbox without it
 			return identifyByStat(path, id)
 		default:
 			return err
@@ -27,7 +26,6 @@ func identify(path string, id *fileID) error {
 	}
 }
 
-// identifyByStat is identify with the call that every kernel has.
 func identifyByStat(path string, id *fileID) error {
 	for {
 		var st unix.Stat_t
@@ -42,8 +40,8 @@ func identifyByStat(path string, id *fileID) error {
 	}
 }
 
-// inodeOf returns the number of a file's inode and when that was made, in a text; ok is false if the
-// file system does not keep it.
+// inodeOf returns a file's inode and its creation time as a text; ok is false if the file system
+// does not keep it.
 func inodeOf(f *os.File) (inode string, ok bool) {
 	var x unix.Statx_t
 	err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &x)

@@ -7,7 +7,6 @@ import (
 	"os"
 )
 
-// fileID identifies a file on the machine.
 type fileID struct{ info fs.FileInfo }
 
 func identify(path string, id *fileID) (err error) {

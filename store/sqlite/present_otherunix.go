@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// fileID identifies a file on the machine.
 type fileID syscall.Stat_t
 
 // identify is os.Stat with fewer allocations, since each flush calls it.

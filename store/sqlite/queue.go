@@ -13,16 +13,14 @@ import (
 
 // readyQueue is the ready runs of one pool for the claim's engines. The index of ready runs is by
 // engine, so that other engines' runs cost nothing. Each method makes one query per engine and
-// merges the results. A query is one seek in an index of this process, so many small ones are
-// cheap.
+// merges the results: each is one cheap seek in this process.
 type readyQueue struct {
 	*claimTx
 
 	pool    slots.Pool
-	engines []string // in order, each once
+	engines []string // sorted, without duplicates
 }
 
-// readyQueue returns the pool's queue for this claim.
 func (c *claimTx) readyQueue(p slots.Pool) (readyQueue, error) {
 	if c.req.Engines != nil {
 		return readyQueue{c, p, entry.ClaimedEngines(&c.req)}, nil
@@ -31,7 +29,7 @@ func (c *claimTx) readyQueue(p slots.Pool) (readyQueue, error) {
 	return readyQueue{c, p, engines}, err
 }
 
-// readyEngines are the engines that have ready runs in the pool. It seeks from one to the next.
+// readyEngines are the engines with ready runs in the pool, found by one seek each.
 func (c *claimTx) readyEngines(pool string) (engines []string, _ error) {
 	query := `SELECT engine FROM runs WHERE ready = 1 AND pool = ? AND engine >= ? ORDER BY engine LIMIT 1`
 	for after := ""; ; {
@@ -61,7 +59,6 @@ func compareReady(a, b readyRun) int {
 		cmp.Compare(a.id, b.id))
 }
 
-// queryReady returns the ready runs that a query finds.
 func (c *claimTx) queryReady(query string, args ...driver.Value) (runs []readyRun, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		runs = append(runs, readyRun{r.text(0), r.int(1), r.text(2), r.int(3)})
@@ -70,7 +67,7 @@ func (c *claimTx) queryReady(query string, args ...driver.Value) (runs []readyRu
 	return runs, err
 }
 
-// merge returns the ids of all engines' runs in order. The runs of one engine are already in order.
+// merge sorts the ids of all engines' runs; each engine's are already sorted.
 func (q readyQueue) merge(runs []readyRun) (ids []string) {
 	if len(q.engines) > 1 {
 		slices.SortFunc(runs, compareReady)
@@ -135,8 +132,8 @@ func (q readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _ 
 	return keys, nil
 }
 
-// nextKey returns the first key with a ready run at the priority after the given one; with
-// inclusive, that one counts too.
+// nextKey returns the first key with a ready run at the priority after the given one, or from it
+// with inclusive.
 func (q readyQueue) nextKey(priority int, after string, inclusive bool) (first string, ok bool, _ error) {
 	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key > ?
 		ORDER BY key LIMIT 1`

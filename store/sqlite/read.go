@@ -21,16 +21,15 @@ const (
 	listerCount = 2
 )
 
-// read calls do with a reading connection.
 func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 	return s.readOn(ctx, s.readers, do)
 }
 
-// readOn calls do with a connection once it is free. Do reads with one statement, or in a snapshot,
-// so that a call sees one consistent state.
+// readOn calls do with a connection once it is free. do reads with one statement, or in a snapshot,
+// for a consistent result.
 func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
-	select { // a connection may be free when the store is closed already
+	select { // a connection may be free although the store is closed
 	case <-s.closed:
 		return store.ErrClosed
 	default:
@@ -53,7 +52,6 @@ func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) e
 	return explain(err)
 }
 
-// snapshot calls do in one read transaction.
 func (c *conn) snapshot(do func() error) error {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err
@@ -63,7 +61,6 @@ func (c *conn) snapshot(do func() error) error {
 	return errors.Join(err, rolled)
 }
 
-// loadRun loads a run, and returns the number of its row.
 func (c *conn) loadRun(id string, into *store.Run) (n int64, _ error) {
 	r, err := c.one(`SELECT n, `+view+` FROM runs WHERE id = ?`, id)
 	if errors.Is(err, errNoRow) {
@@ -76,11 +73,11 @@ func (c *conn) loadRun(id string, into *store.Run) (n int64, _ error) {
 }
 
 // view is a run's columns for a reader: its record, and the departure time of the node that parked
-// it, which is looked up only for parked runs.
+// it, looked up only for parked runs.
 const view = `record, CASE WHEN slot IS NULL AND owner IS NOT NULL
 	THEN (SELECT at FROM departed WHERE departed.id = runs.owner) END`
 
-// view decodes the run of these columns, the first of which is i.
+// view decodes these columns, from i on.
 func (r row) view(i int, into *store.Run) error {
 	err := store.DecodeInto(r.blob(i), into)
 	into.ShowDeparture(r.time(i + 1))
@@ -267,7 +264,6 @@ func (s *Store) Journal(ctx context.Context, id string) (entries []interaction.J
 	return entries, err
 }
 
-// usage reads four columns from i on.
 func (r row) usage(i int) store.Usage {
 	return store.Usage{InputTokens: r.int(i), OutputTokens: r.int(i + 1), CostMicroUSD: r.int(i + 2),
 		Worked: time.Duration(r.int(i+3)) * time.Microsecond}
@@ -327,7 +323,6 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 }
 
 var (
-	// heldDueText finds the held runs whose time has come.
 	heldDueText = `SELECT ` + view + ` FROM runs
 		WHERE delayed_until IS NOT NULL AND delayed_until > ? AND delayed_until <= ?
 		ORDER BY delayed_until LIMIT ? + 0`
@@ -344,8 +339,8 @@ func (r row) time(i int) time.Time {
 	return time.UnixMicro(r.int(i)).UTC()
 }
 
-// eachRun calls add with the runs of a query for the columns of view, and the sizes of their
-// records, until it returns false.
+// eachRun calls add with a query's runs (columns of view), and the sizes of their records, until it
+// returns false.
 func (c *conn) eachRun(ctx context.Context, add func(r store.Run, size int) bool, query string,
 	args ...driver.Value) error {
 	err := c.each(ctx, func(r row) error {
@@ -399,5 +394,5 @@ func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) erro
 		return err
 	}
 	err := read(s)
-	return cmp.Or(s.present.check(), err) // of a file that is gone from its path nothing is confirmed
+	return cmp.Or(s.present.check(), err) // nothing is confirmed of a file that is gone from its path
 }

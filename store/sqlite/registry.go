@@ -41,7 +41,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	return refused
 }
 
-// enginesColumn is a node's engines as its row has them: a JSON array, or NULL for nil.
+// enginesColumn is a node's engines in its row: a JSON array, or NULL for nil.
 func enginesColumn(engines []string) (driver.Value, error) {
 	if engines == nil {
 		return nil, nil //nolint:nilnil // NULL is the value
@@ -50,7 +50,6 @@ func enginesColumn(engines []string) (driver.Value, error) {
 	return string(text), err
 }
 
-// engines are a node's engines, of the given column.
 func (r row) engines(i int) (engines []string, _ error) {
 	if r[i] == nil {
 		return nil, nil
@@ -100,7 +99,7 @@ func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.N
 	return s.expire(ctx, now, func(n store.Node) bool { return store.IsSilent(n, nodes) })
 }
 
-// expire removes the nodes for which gone is true, and records when they departed for as long as
+// expire removes the nodes for which gone is true, and records their departures for as long as
 // parked runs name them.
 func (s *Store) expire(ctx context.Context, now time.Time, gone func(store.Node) bool) ([]store.Node, error) {
 	var expired []store.Node
@@ -128,8 +127,8 @@ func (s *Store) expire(ctx context.Context, now time.Time, gone func(store.Node)
 	return expired, nil
 }
 
-// parkers finds the nodes that parked runs name. There may be a million parked runs, so it steps
-// from node to node, with one seek for each.
+// parkers finds the nodes that parked runs name, by one seek per node, since there may be a million
+// parked runs.
 const parkers = `WITH RECURSIVE parkers(id) AS (
 		SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
 		UNION ALL

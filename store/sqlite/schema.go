@@ -30,16 +30,15 @@ var migrations = func() []string {
 	return names
 }()
 
-// migrate brings the file to the newest version in one transaction. Processes that do so at once
-// take turns; the second finds nothing to do. With refuseOlder, a file of an older version is
-// refused.
+// migrate brings the file to the newest version in one transaction. Concurrent processes take
+// turns. With refuseOlder, a file of an older version is refused.
 func migrate(c *conn, refuseOlder bool) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = c.run("ROLLBACK") // the caller returns the error that came first
+			_ = c.run("ROLLBACK") // the caller returns the first error
 		}
 	}()
 	r, err := c.one("PRAGMA user_version")
@@ -77,7 +76,7 @@ func migrate(c *conn, refuseOlder bool) (err error) {
 	return c.run("COMMIT")
 }
 
-// checkUnused returns ErrInUse if a node is registered that may be alive.
+// checkUnused returns ErrInUse if a registered node may be alive.
 func (c *conn) checkUnused(now time.Time) error {
 	return c.each(context.Background(), func(r row) error {
 		n := store.Node{ID: r.text(0), Identity: r.text(1), Until: time.UnixMicro(r.int(2))}
@@ -89,16 +88,15 @@ func (c *conn) checkUnused(now time.Time) error {
 	}, "SELECT id, identity, until FROM nodes")
 }
 
-// A file's user_version is the version of its schema and, times levelSize, the level that
-// RefuseEarlier has given to it: releases that know only lower levels take it for a version that is
-// too new for them. A release that stores runs in a way that the one before refuses (see
-// store.ErrCorrupt) has a higher level than that one.
+// A file's user_version is the version of its schema plus levelSize times the level that
+// RefuseEarlier has set: releases that know only lower levels take it for a newer version. A
+// release whose stored runs the previous one refuses (see store.ErrCorrupt) has a higher level.
 const (
 	ownLevel  = 2 // 1 before records named what a reader must know (store.Needs)
 	levelSize = 1 << 20
 )
 
-// readVersion divides a user_version. It returns ErrNewer if this release is too old for it.
+// readVersion divides a user_version. ErrNewer: this release is too old for it.
 func readVersion(stored int64) (level int64, version int, _ error) {
 	level, version = stored/levelSize, int(stored%levelSize)
 	if level > ownLevel || version > len(migrations) {
@@ -111,10 +109,10 @@ func (c *conn) setVersion(level int64, version int) error {
 	return c.run(fmt.Sprintf("PRAGMA user_version = %d", level*levelSize+int64(version)))
 }
 
-// RefuseEarlier makes earlier releases refuse the file, with ErrNewer. Call it after the last
-// process of an earlier release has been replaced, and before the hosts use features that earlier
-// releases cannot read: an old process started by mistake then stops immediately. It does not end
-// running ones. Only a backup can undo it. It is idempotent.
+// RefuseEarlier makes earlier releases refuse the file, with ErrNewer. Call it after all processes
+// of earlier releases have been replaced, and before the hosts use features that earlier releases
+// cannot read: an old process started by mistake then stops immediately. It does not end running
+// ones. Only a backup can undo it. It is idempotent.
 func RefuseEarlier(ctx context.Context, path string) (err error) {
 	s, err := Open(ctx, path, Options{WatchInterval: -1}) // brings the file to this release's schema
 	if err != nil {
@@ -125,28 +123,26 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 }
 
 // additions are tables that earlier versions do not need. Each Open creates missing ones, without a
-// new version, so that an earlier release's binary still opens the file.
+// new version, so that an earlier release still opens the file.
 //
 // A row of departed is the tombstone of a node while parked runs name it. Nodes of an earlier
 // release leave none; the next call of Expire creates it.
 //
 // A row of usage is the usage of a turn. A trigger deletes it with its run, since an earlier
-// release that prunes the run does not know the table, and row numbers are reused.
+// release that prunes the run does not, and row numbers are reused.
 //
 // A row of journal is an entry of a run's journal. Its key combines the numbers of the run's row
-// and of the entry, like the log's (logKey, seqBits). A trigger deletes it with its run, like
-// usage.
+// and of the entry (logKey). A trigger deletes it with its run, like usage.
 //
 // A row of asked links a person or group to a run with an open question for them (package asked).
-// An earlier release refuses these runs, and writes none.
 //
 // The row of wal links the file and its WAL: see wal.go.
 //
-// A row of noted has commits of one transaction that some feed has not acknowledged. Size is their
-// number. The last commit has the row's position, and those before it the positions below. The text
+// A row of noted has the commits of one transaction that some feed has not acknowledged. size is
+// their number. The last commit has the row's position, earlier ones the positions below. The text
 // commits has one line per commit: the number of the run's row, and the first and last number of
-// the commit's events. A row of ended has the position of a run's last commit; it is deleted with
-// the run. While a feed needs commits, triggers record those of earlier releases: see makeTriggers.
+// its events. A row of ended has the position of a run's last commit; it is deleted with the run.
+// See makeTriggers.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,
 	at INTEGER NOT NULL
@@ -205,7 +201,7 @@ CREATE TABLE IF NOT EXISTS wal (
 INSERT INTO wal (current, previous, nonce) SELECT ` + randomMark + `, '` + newMark + `', ` + randomMark + `
 	WHERE NOT EXISTS (SELECT 1 FROM wal);`
 
-// apply brings a schema of this version, 0 for an empty file, to the next one.
+// apply migrates a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {
 	text, err := files.ReadFile(migrations[version])
 	if err != nil {
@@ -227,7 +223,7 @@ var fills = map[string]func(c *conn) error{
 	"migrations/0005_engines.sql": fillEngines,
 }
 
-// fillEngines fills the column of the runs that have not ended.
+// fillEngines fills the column of runs that have not ended.
 func fillEngines(c *conn) error {
 	return fill(c, `SELECT n, record FROM runs WHERE n > ? AND finished_at IS NULL ORDER BY n LIMIT ? + 0`,
 		func(r store.Run) string { return entry.EngineColumn(&r) },
@@ -237,9 +233,9 @@ func fillEngines(c *conn) error {
 		})
 }
 
-// fill calls write for each run that the query finds, with the number of its row and the value that
-// its record has. The query takes the number after which it begins and the most rows to return. A
-// run whose record cannot be decoded is left out.
+// fill calls write for each run that the query finds, with the number of its row and the value from
+// its record. The query takes the number after which it begins and the row limit. A run whose
+// record cannot be decoded is left out.
 func fill[T any](c *conn, query string, value func(store.Run) T, write func(n int64, v T) error) error {
 	const batch = 1000
 	for after := int64(0); ; {
@@ -273,8 +269,7 @@ func Migrations() []string {
 	return append([]string(nil), migrations...)
 }
 
-// describe lists what makes a schema, one line for each column and each index. Tables that SQLite
-// makes for itself are left out.
+// describe lists a schema's columns and indexes, one line each, without SQLite's own tables.
 func (c *conn) describe() (lines []string, _ error) {
 	collect := func(r row) error {
 		lines = append(lines, strings.Join(strings.Fields(r.text(0)), " "))
@@ -340,7 +335,6 @@ func (c *conn) checkSchema(version int) error {
 		otherSchema)
 }
 
-// otherSchema is the advice for a file whose schema belongs to no release.
 const otherSchema = "a development version from before the first release made the file, or its tables were changed " +
 	"by hand; " +
 	"open it with the version that made it and let its runs end, or move it away and start with a new file"

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Survey implements store.Surveyor. Each figure is counted in an index that holds only the counted
-// rows. Rows are read only for runs that hold a slot, are no longer delayed, or are held.
+// Survey implements store.Surveyor. Each figure is counted in an index of only the counted rows.
+// Rows are read only for runs that hold a slot, are no longer delayed, or are held.
 func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
@@ -22,7 +22,6 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey,
 	return survey, err
 }
 
-// survey counts within one snapshot.
 func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error) {
 	scan := func(found func(r row), query string, args ...driver.Value) {
 		if err != nil {

@@ -13,14 +13,13 @@ import (
 )
 
 // Transactions returns the function that lets flow.StepIn execute a step in a transaction of the
-// host, on the host's tables in the store's file. Db is the host's handle for that file:
+// host, on the host's tables in the store's file. db is the host's handle:
 //
 //	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=synchronous(full)")
 //
-// It must use this package's driver, modernc.org/sqlite, and determines how long a transaction
-// waits for the file's lock, and its durability. From its first write to its end a transaction
-// blocks every other writer, including the store: a step must not report, submit or reply in the
-// transaction.
+// It must use this package's driver, modernc.org/sqlite, and determines the lock wait and the
+// durability. A transaction blocks every other writer, including the store, from its first write: a
+// step must not report, submit or reply in it.
 func (s *Store) Transactions(db *sql.DB) func(ctx context.Context, do func(tx *sql.Tx, view any) error) error {
 	return func(ctx context.Context, do func(tx *sql.Tx, view any) error) (err error) {
 		conn, err := db.Conn(ctx)
@@ -61,8 +60,8 @@ var (
 	errDriver = errors.New("sqlite: the transaction does not use the driver modernc.org/sqlite")
 )
 
-// transaction is a store.TransactionView: a transaction of the host's, as long as its connection
-// has it.
+// transaction is a store.TransactionView: a transaction of the host, as long as its connection has
+// it.
 type transaction struct {
 	store *Store
 	conn  *sql.Conn
@@ -110,8 +109,8 @@ func (x *transaction) commit(c *store.Commit) error {
 	return refused
 }
 
-// write writes an entry on the host's connection, as the store's writer does on its own connection.
-// It does not use the writer's cache, which learns of the commit as if another process had made it.
+// write writes an entry on the host's connection, without the writer's cache, which learns of the
+// commit as if another process had made it.
 func (x *transaction) write(raw any, e *entry.Entry) (refused, _ error) {
 	if reflect.TypeOf(raw) != reflect.TypeOf(x.store.writer.raw) {
 		return nil, errDriver

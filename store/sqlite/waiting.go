@@ -32,18 +32,17 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 	return page, nil
 }
 
-// waitRange is a part of the runs that wait, in the order of an index.
+// waitRange is a part of the waiting runs, in the order of an index.
 type waitRange struct {
 	from  string         // the tables
-	at    string         // the column of the time at which the run's questions were asked
-	shift int64          // the number that is added to the times in that column
+	at    string         // the column with the time of the run's questions
+	shift int64          // added to the times in that column
 	id    string         // the column of the run's id
 	where []string       // the conditions
 	args  []driver.Value // of the conditions
 }
 
-// asksAnyone are the runs with a question for everybody, and asksSome the others: see
-// entry.Addressed.
+// asksAnyone are the runs with a question for everybody, asksSome the others: see entry.Addressed.
 var (
 	asksAnyone = waitRange{from: "runs", at: "asked_at", id: "id", where: []string{"asked_at < ?"},
 		args: []driver.Value{entry.Addressed}}
@@ -51,21 +50,20 @@ var (
 		where: []string{"asked_at >= ?"}, args: []driver.Value{entry.Addressed}}
 )
 
-// asks are the runs that ask this principal. The second condition excludes the rows that earlier
-// questions of a run have left.
+// asks are the runs that ask this principal. The second condition excludes rows left by earlier
+// questions.
 func asks(principal string) waitRange {
 	return waitRange{from: "asked CROSS JOIN runs ON runs.n = asked.run", at: "since", id: "run_id",
 		where: []string{"principal = ?", "(asked_at = since + ? OR asked_at = since)"},
 		args:  []driver.Value{principal, entry.Addressed}}
 }
 
-// since is the time at which the questions of a run were asked, whichever range of asked_at it is
-// in. A range of few runs is sorted by it.
+// since is the time of a run's questions, in either range of asked_at. It sorts a range of few
+// runs.
 var since = fmt.Sprintf("CASE WHEN asked_at >= %[1]d THEN asked_at - %[1]d ELSE asked_at END", entry.Addressed)
 
-// waitRanges returns the ranges that together have all runs that the query can match. If the query
-// asks for a rare label, for held runs, or for runs that are due soon, one range of few runs is
-// enough.
+// waitRanges returns the ranges of all possible matches. For a rare label, held runs, or runs due
+// soon, one range of few runs is enough.
 func (c *conn) waitRanges(q store.WaitingQuery, rarest int64, having int) ([]waitRange, error) {
 	few := waitRange{at: since, id: "id", where: []string{"asked_at IS NOT NULL"}}
 	if having <= fewRuns {
@@ -98,15 +96,14 @@ func (c *conn) waitRanges(q store.WaitingQuery, rarest int64, having int) ([]wai
 	return ranges, nil
 }
 
-// waitPlace is a run's place in a listing.
 type waitPlace struct {
 	at  int64
 	id  string
 	row int64
 }
 
-// waiting returns a page of the runs that wait. It finds the places of the first runs of each
-// range, and loads the first of all. A run that only has the same hash of a label is left out.
+// waiting returns a page of the waiting runs. It finds the places of the first runs of each range,
+// and loads the first of all. A run with only the same hash of a label is left out.
 func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Page, _ error) {
 	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
 	rarest, having, err := c.rarest(labels)
@@ -145,7 +142,7 @@ func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Pa
 	return q.NewPage(found), nil
 }
 
-// appendPlaces appends the places of the first runs of a range, one more than the query's limit.
+// appendPlaces appends the places of a range's first runs, one more than the limit.
 func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRange, q store.WaitingQuery,
 	labels []int64) ([]waitPlace, error) {
 	f, err := filterOf(q.Query, part.at, part.id, part.shift)
@@ -166,7 +163,7 @@ func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRa
 	return places, err
 }
 
-// updateAsked deletes and inserts the run's rows of the table asked. Prev is the replaced record;
+// updateAsked deletes and inserts the run's rows of the table asked. prev is the replaced record;
 // nil for a new run.
 func (w *writer) updateAsked(row int64, prev *store.Run, e *entry.Entry) error {
 	if !asked.Changes(&e.Commit) {

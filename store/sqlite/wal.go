@@ -19,11 +19,10 @@ import (
 )
 
 // SQLite replays any valid WAL that it finds for a file, also another database's, or one that
-// survived when a copy replaced the file. The pages of both are then mixed, and the result is
-// damaged or, worse, looks valid. The table wal therefore links the file and its WAL. Each time
-// SQLite restarts the WAL, it writes new salts into the header; they identify the WAL. The table's
-// row names two WALs: the current one, and its predecessor. A separate transaction writes the row,
-// after the first transaction in each WAL. So
+// survived when a copy replaced the file. The mixed pages are damaged or, worse, look valid. So the
+// table wal links the file and its WAL, which is identified by the salts that SQLite writes into
+// its header at each restart. The table's row names the current WAL and its predecessor; a separate
+// transaction writes it, after the first transaction in each WAL. So
 //
 //   - the row in the file itself names the current WAL, or its predecessor;
 //   - a WAL that contains the row has both names.
@@ -34,16 +33,15 @@ import (
 // markPrefix starts each value of the row, to identify the row in a page.
 const markPrefix = "interlude-wal:"
 
-// mark is the row of the table wal.
 type mark struct {
 	current, previous salts
-	nonce             salts // another one each time that the row is written
+	nonce             salts // changes with each write of the row
 }
 
-// A row that names both WALs may also be in a copy of the file: VACUUM INTO copies it, and so does cp.
-// Therefore the nonce also names the two files, where the system tells when each was made. A copy
-// that takes the file's place is another file, beside a WAL that is still the same. If both are
-// others, somebody has copied the pair, which is sound.
+// A row that names both WALs may also be in a copy of the file, by VACUUM INTO or cp. Therefore the
+// nonce also names the two files, if the system has their creation times. A copy that takes the
+// file's place is another file next to the same WAL; if both differ, the pair was copied, which is
+// sound.
 
 // fileNonce starts a nonce that names the files.
 const fileNonce = '~'
@@ -72,16 +70,14 @@ func (n salts) wroteBesideAnother(db, wal *os.File) bool {
 	return known && both && string(n[11:]) == walName && string(n[6:11]) != dbName
 }
 
-// nameOf returns five characters that differ from file to file, with a chance of 1 in 33 million
-// that they do not; ok is false if the system does not tell when the file was made. An inode's
-// number is not enough: it may be reused.
+// nameOf returns five characters that identify a file, with a chance of 1 in 33 million of a
+// collision; ok is false if the system has no creation time. An inode's number may be reused.
 func nameOf(f *os.File) (name string, ok bool) {
 	made, ok := inodeOf(f)
 	sum := sha256.Sum256([]byte(made))
 	return base32.StdEncoding.EncodeToString(sum[:5])[:5], ok
 }
 
-// markText is the value of a column of the row.
 func markText(s salts) string { return markPrefix + string(s[:]) }
 
 // markAt is the bytes of the row before its first value, as SQLite writes them: the length of the
@@ -89,8 +85,8 @@ func markText(s salts) string { return markPrefix + string(s[:]) }
 // text of 30 bytes.
 const markAt = "\x5e\x01\x04\x49\x49\x49"
 
-// readMark returns the row if the page has it: a leaf page with a single cell, every byte of which
-// is as SQLite writes that row. No text that a user stores can make another page look like that.
+// readMark returns the row of a page: a leaf page with a single cell, every byte of which is as
+// SQLite writes that row. No user text can make another page look like that.
 func readMark(page []byte) (m mark, ok bool) {
 	const leaf, head = 0x0d, 8
 	if page[0] != leaf || binary.BigEndian.Uint16(page[3:]) != 1 {
@@ -113,10 +109,9 @@ func readMark(page []byte) (m mark, ok bool) {
 // salts are the salts of a WAL's header, in hexadecimal.
 type salts [16]byte
 
-// walHead is the header of a WAL.
 type walHead struct {
 	pageSize int
-	order    binary.ByteOrder // of the numbers that are summed up
+	order    binary.ByteOrder // of the checksum's numbers
 	salts    salts
 	sums     [2]uint32
 }
@@ -126,7 +121,7 @@ const (
 	frameHeadSize = 24
 )
 
-// readWALHead reads the header of a WAL; ok is false if SQLite would not accept it.
+// readWALHead reads a WAL's header; ok is false if SQLite would not accept it.
 func readWALHead(f io.ReaderAt) (h walHead, ok bool) {
 	var b [walHeadSize]byte
 	if _, err := f.ReadAt(b[:], 0); err != nil {
@@ -147,7 +142,6 @@ func readWALHead(f io.ReaderAt) (h walHead, ok bool) {
 	return h, ok
 }
 
-// checksum extends SQLite's running checksum of a WAL.
 func checksum(order binary.ByteOrder, s [2]uint32, b []byte) [2]uint32 {
 	for ; len(b) >= 8; b = b[8:] {
 		s[0] += order.Uint32(b) + s[1]
@@ -160,7 +154,7 @@ func sumsOf(b []byte) [2]uint32 {
 	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
-// walMarks are the rows of the table wal that the transactions in a WAL have written.
+// walMarks are the rows of the table wal that a WAL's transactions have written.
 type walMarks struct {
 	page uint32 // of the row
 	rows []mark
@@ -171,7 +165,7 @@ func (w walMarks) names(s salts) bool {
 	return slices.ContainsFunc(w.rows, func(m mark) bool { return m.current == s || m.previous == s })
 }
 
-// readWALMarks reads the WAL as SQLite does, up to its last transaction that is whole.
+// readWALMarks reads the WAL as SQLite does, up to its last complete transaction.
 func readWALMarks(f io.ReaderAt, h walHead) (found walMarks, _ error) {
 	frame := make([]byte, frameHeadSize+h.pageSize)
 	raw := make([]byte, len(h.salts)/2)
@@ -199,7 +193,7 @@ func readWALMarks(f io.ReaderAt, h walHead) (found walMarks, _ error) {
 	}
 }
 
-// markOfFile returns the row that a page of the database file itself has, without its WAL.
+// markOfFile returns the row in a page of the database file itself, without its WAL.
 func markOfFile(db io.ReaderAt, page uint32, pageSize int) (m mark, ok bool, _ error) {
 	b := make([]byte, pageSize)
 	if _, err := db.ReadAt(b, (int64(page)-1)*int64(pageSize)); err != nil && !errors.Is(err, io.EOF) {
@@ -209,9 +203,8 @@ func markOfFile(db io.ReaderAt, page uint32, pageSize int) (m mark, ok bool, _ e
 	return m, ok, nil
 }
 
-// matchesFile reports whether the file has the row of the table wal, and the row names a WAL that a
-// row in the WAL names too. If the row is not in the page where the WAL has it, all pages are
-// searched: VACUUM may have moved it.
+// matchesFile reports whether the file's row names a WAL that a row in the WAL names too. If the
+// row is not in the page where the WAL has it, all pages are searched: VACUUM may have moved it.
 func (w walMarks) matchesFile(db io.ReaderAt, pageSize int) (bool, error) {
 	m, there, err := markOfFile(db, w.page, pageSize)
 	if err != nil || there && w.names(m.current) {
@@ -230,9 +223,9 @@ func (w walMarks) matchesFile(db io.ReaderAt, pageSize int) (bool, error) {
 	}
 }
 
-// checkWAL rejects a file whose WAL belongs to another file, or another copy of it, before anything
-// reads it. A WAL without the row is accepted: an earlier release left it, or the process ended
-// before it wrote the row. A WAL in which the table was created is accepted too.
+// checkWAL rejects a file with another file's or copy's WAL, before anything reads it. It accepts a
+// WAL without the row (an earlier release left it, or the process ended before it wrote the row),
+// and one in which the table was created.
 func checkWAL(path string, db *os.File) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -274,8 +267,8 @@ func checkWAL(path string, db *os.File) error {
 // walWatch follows the WAL of an open store.
 type walWatch struct {
 	path string // of the database, without links
-	// db is the database. It is closed after the connections: closing it ends the locks of this
-	// process on the file.
+	// db is the database. It is closed after the connections: closing it ends this process's locks
+	// on the file.
 	db     *os.File
 	f      *os.File
 	marked salts // of the WAL that has its row
@@ -310,8 +303,8 @@ func (w *walWatch) begun() (now salts, begun bool) {
 }
 
 // checkBegunWAL marks a restarted WAL, after the transaction that restarted it and before its
-// acknowledgement. If the mark is not in the WAL at the file's path, SQLite writes where the next
-// process will not read: the WAL was overwritten.
+// acknowledgement. If the mark is not in the WAL at the file's path, that was overwritten: SQLite
+// writes where the next process will not read.
 func (w *writer) checkBegunWAL() error {
 	now, begun := w.wal.begun()
 	if !begun {
@@ -342,15 +335,14 @@ func (w *writer) checkBegunWAL() error {
 	return w.walReplaced()
 }
 
-// walReplaced ends the use of a file whose WAL was written over.
 func (w *writer) walReplaced() error {
 	path := w.wal.path + "-wal"
 	w.present.lost.CompareAndSwap(nil, &path)
 	return w.present.err()
 }
 
-// markWAL writes the row that names the WAL, and returns its nonce. It does not write as long as
-// the file itself has no such row, since the previous WAL would be unknown.
+// markWAL writes the row that names the WAL, and returns its nonce; not before the file itself has
+// such a row, since the previous WAL would be unknown.
 func (w *writer) markWAL(now salts) (nonce salts, err error) {
 	there, err := w.markSettled(w.wal.db)
 	if err != nil {
@@ -387,7 +379,7 @@ func (c *conn) markSettled(db io.ReaderAt) (bool, error) {
 	return there, err
 }
 
-// settleMark brings the row into the file itself, where it is new.
+// settleMark brings a new row into the file itself.
 func (c *conn) settleMark(db io.ReaderAt) error {
 	if there, err := c.markSettled(db); err != nil || there {
 		return err
@@ -395,12 +387,11 @@ func (c *conn) settleMark(db io.ReaderAt) error {
 	return c.run("PRAGMA wal_checkpoint(PASSIVE)")
 }
 
-// nameNoWAL gives a copy a row that names no WAL.
 func (c *conn) nameNoWAL() error { return c.run(`UPDATE wal SET current = ` + randomMark) }
 
-// newMark is the name of the previous WAL in a row that was made together with the table. Then the
-// file itself may not have the row yet.
+// newMark names the previous WAL in a row made with the table. The file itself may not have the row
+// yet.
 const newMark = markPrefix + "0000000000000000"
 
-// randomMark is a value of the row that names no WAL.
+// randomMark is a value that names no WAL.
 const randomMark = `'` + markPrefix + `' || lower(hex(randomblob(8)))`

@@ -10,14 +10,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Watch implements store.Watcher: hints of this process's commits include events and record, hints
-// of other processes' do not.
+// Watch implements store.Watcher: hints of this process's commits include events and record, others
+// do not.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
 // pollChanges detects commits of other processes while there are watchers. On the writing
-// connection data_version changes only by other processes' commits; the table "changes" has the
-// changed runs, as long as this store is registered as a watcher. The first poll of a registration
-// always reports that anything may have changed, because earlier changes are unknown.
+// connection data_version changes only by these; the table "changes" names the changed runs while
+// this store is registered as a watcher. The first poll of a registration always reports that
+// anything may have changed.
 func (s *Store) pollChanges(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -74,12 +74,11 @@ func (s *Store) pollChanges(interval time.Duration) {
 	}
 }
 
-// registration is the lifetime of a watcher's registration without renewal. A killed watcher costs
-// the others a page per transaction until then.
+// registration is the lifetime of a watcher's registration. Until then a killed watcher costs the
+// others a page per transaction.
 const registration = 2 * time.Minute
 
-// registerWatcher registers this store as a watcher, or renews that, and removes those whose time
-// is over.
+// registerWatcher registers or renews this store as a watcher, and removes expired ones.
 func (w *writer) registerWatcher() ([]store.Hint, error) {
 	now := time.Now()
 	_, err := w.exec(`DELETE FROM watchers WHERE until <= ?`, now.UnixMicro())
@@ -96,7 +95,6 @@ func (w *writer) unregisterWatcher() ([]store.Hint, error) {
 	return nil, err
 }
 
-// watchedByOthers reports whether another open store is registered as a watcher.
 func (w *writer) watchedByOthers() (bool, error) {
 	if w.cache.watched == nil {
 		r, err := w.one(`SELECT coalesce(max(until), 0) FROM watchers WHERE writer <> ?`, w.name)
@@ -110,10 +108,9 @@ func (w *writer) watchedByOthers() (bool, error) {
 }
 
 // While another process watches, each transaction that changes runs inserts a row with their names
-// into "changes": the other's poll then wakes only the followers of these runs. Watchers are looked
-// up under the write lock, so no transaction after a watcher's registration is missed. The row
-// costs no extra flush, but a page. Only the last rows are kept; a poll that missed some wakes all
-// followers.
+// into "changes": the other's poll then wakes only their followers. Watchers are looked up under
+// the write lock, so no later transaction is missed. The row costs a page, but no extra flush. Only
+// the last rows are kept; a poll that missed some wakes all followers.
 
 // keptChanges is the minimum number of kept rows, and changesBetween the number of transactions
 // between deletions of the rest.
@@ -122,7 +119,6 @@ const (
 	changesBetween = 256
 )
 
-// insertChanges inserts the row of the transaction under way.
 func (w *writer) insertChanges(hints []store.Hint) error {
 	if len(hints) == 0 {
 		return nil
@@ -141,15 +137,13 @@ func (w *writer) insertChanges(hints []store.Hint) error {
 	return err
 }
 
-// appendHint adds a hint's run, state and last event, each with a NUL behind it: a run's id holds
-// none.
+// appendHint adds a hint's run, state and last event, each followed by a NUL, which no id holds.
 func appendHint(b []byte, h *store.Hint) []byte {
 	b = append(append(b, h.RunID...), 0)
 	b = append(append(b, h.State...), 0)
 	return append(strconv.AppendUint(b, h.Seq, 10), 0)
 }
 
-// readHints reads what appendHint wrote.
 func readHints(body []byte) (hints []store.Hint, ok bool) {
 	parts := bytes.Split(body, []byte{0})
 	if len(parts)%3 != 1 {
@@ -166,7 +160,7 @@ func readHints(body []byte) (hints []store.Hint, ok bool) {
 }
 
 // changesAfter returns the hints of other processes' transactions since the given row, and the last
-// row. Complete is false when some of the rows are gone.
+// row. complete is false if some rows are gone.
 func (w *writer) changesAfter(after int64) (hints []store.Hint, last int64, complete bool, _ error) {
 	r, err := w.one(`SELECT coalesce(max(n), 0), coalesce((SELECT n FROM changes WHERE n > ? ORDER BY n LIMIT 1), 0)
 		FROM changes`, after)

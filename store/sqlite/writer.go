@@ -16,12 +16,11 @@ import (
 // maxBatch bounds how many entries share one transaction.
 const maxBatch = 512
 
-// work is what one call does on the writing connection: either write or inspect is set.
+// work is one call on the writing connection: either write or inspect is set.
 type work struct {
-	// write runs in a transaction, which it may share with other calls. It returns the hints for
-	// watchers after the commit. An error of write fails the whole transaction, so write returns
-	// only errors of the database. Why a single call is refused, write stores where that call finds
-	// it.
+	// write runs in a transaction, which it may share. It returns the hints for watchers after the
+	// commit. An error fails the whole transaction, so it returns only the database's errors, and
+	// stores a call's refusal elsewhere.
 	write func(w *writer) ([]store.Hint, error)
 	// inspect runs outside a transaction.
 	inspect func(w *writer) error
@@ -29,8 +28,8 @@ type work struct {
 
 type job = groupcommit.Job[work]
 
-// writer owns the writing connection. Only its goroutine uses its fields, except those that are
-// safe for concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
+// writer owns the writing connection. Only its goroutine uses its fields, except those safe for
+// concurrent use: queue, watchers, counters, rotation, recent, and the runs in cache.
 type writer struct {
 	*conn
 
@@ -38,19 +37,19 @@ type writer struct {
 	grouped  bool // calls share transactions
 	present  *present
 	wal      *walWatch
-	fileID   fileID // reused from transaction to transaction
+	fileID   fileID // reused
 	watchers *store.Watchers
 	counters groupcommit.Counters
 	written  store.Counters // by the transaction under way
 
 	name     string // distinguishes this store's changes from others'
-	changes  []byte // reused from transaction to transaction
+	changes  []byte // reused
 	cache    *writeCache
 	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
 
-	noted       []newCommit // the commits that the transaction under way has noted for the feeds
-	notedStored int         // how many of noted are in the table, from the first one on
-	notedText   []byte      // reused from transaction to transaction
+	noted       []newCommit // recorded for the feeds by the transaction under way
+	notedStored int         // how many of noted are stored
+	notedText   []byte      // reused
 	recent      cache.Commits[notedCommit]
 }
 
@@ -61,14 +60,12 @@ func newWriter(c *conn, ws *store.Watchers, grouped bool) *writer {
 	}
 }
 
-// write runs do in a transaction that it may share with other calls, and returns when that is
-// durable. When ctx ends before the writer has started it, do is not run; when ctx ends later, the
-// outcome is unknown to the caller.
+// write runs do in a transaction that it may share, and returns when that is durable. When ctx ends
+// before the writer has started do, it is not run; later, the outcome is unknown to the caller.
 func (s *Store) write(ctx context.Context, size int, do func(w *writer) ([]store.Hint, error)) error {
 	return s.writer.queue.Do(ctx, work{write: do}, size)
 }
 
-// inspectWriter runs do on the writing connection, outside a transaction.
 func (s *Store) inspectWriter(do func(w *writer) error) error {
 	return s.writer.queue.Do(context.Background(), work{inspect: do}, 0)
 }
@@ -79,7 +76,6 @@ func (w *writer) run() {
 	w.queue.Serve(w.flush)
 }
 
-// flush makes one transaction of the batch.
 func (w *writer) flush(batch []*job) {
 	batch = slices.DeleteFunc(batch, func(j *job) bool {
 		if j.Work.inspect == nil {
@@ -105,8 +101,8 @@ func (w *writer) flush(batch []*job) {
 	w.watchers.Notify(hints)
 }
 
-// transactPresent makes the transaction, unless a file of the store was found missing or replaced
-// before. If one is found so afterwards, the transaction is not acknowledged.
+// transactPresent makes the transaction, unless a file of the store was found missing or replaced.
+// If one is found so afterwards, the transaction is not acknowledged.
 func (w *writer) transactPresent(batch []*job) ([]store.Hint, error) {
 	if err := w.present.err(); err != nil {
 		return nil, err
@@ -161,12 +157,11 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 	return hints, nil
 }
 
-// countRow counts a row that was written.
 func (w *writer) countRow(bytes int) {
 	w.written.Rows++
 	w.written.Bytes += uint64(bytes)
 }
 
-// Counters implements store.Meter. Rows count runs, log, settled and labels; bytes count their
-// records, events, specs and settled interactions.
+// Counters implements store.Meter. Rows count runs, log, settled and labels; bytes count records,
+// events, specs and settled interactions.
 func (s *Store) Counters() store.Counters { return s.writer.counters.Load() }
