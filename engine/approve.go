@@ -10,8 +10,8 @@ import (
 )
 
 // ApprovalOf returns the question whether a tool may be called. The arguments are a value to encode
-// as JSON, or JSON as a json.RawMessage. They are shown in the order of struct fields or of the
-// JSON text; map keys are sorted. The error reports invalid JSON or too many bytes.
+// as JSON, or a json.RawMessage, shown in the order of struct fields or text, with sorted map keys.
+// The error reports invalid JSON or too many bytes.
 //
 // A function asks it and, in the next turn, executes the arguments that Turn.Approved returns:
 //
@@ -43,7 +43,7 @@ func ApprovalOf(prompt, tool string, arguments any) (Question, error) {
 		Subject: &subject}, nil
 }
 
-// encode is json.Marshal without escapes of <, > and &, which people would have to read.
+// encode is json.Marshal without escapes of <, > and &, for readability.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -61,12 +61,11 @@ var (
 )
 
 // Approved returns the arguments that the turn may execute: the approved or the edited ones. Pass
-// the question as the engine would ask it now. If it differs from the question that was asked, for
-// example because the arguments have changed, or if it was not approved, the error is an
-// *NotApprovedError and nothing may be executed. Give questions that are asked together
-// different Refs, such as the ids of their calls: then each call gets its own answer, even with
-// equal arguments. If several answers belong to equal questions, all must approve the same
-// arguments.
+// the question as the engine would ask it now: if it differs from the asked one, for example in its
+// arguments, or was not approved, the error is a *NotApprovedError and nothing may be executed.
+// Give questions asked together different Refs, such as their calls' ids: then each call gets its
+// own answer, even with equal arguments. Several answers to equal questions must all approve the
+// same arguments.
 func (t Turn) Approved(q Question) (json.RawMessage, error) {
 	var approved *Answer
 	refusal := &interaction.NotApprovedError{}
@@ -75,7 +74,7 @@ func (t Turn) Approved(q Question) (json.RawMessage, error) {
 		_, err := a.Approved(q)
 		var not *interaction.NotApprovedError
 		switch {
-		case errors.As(err, &not) && not.Changed: // it is about another question of the turn, perhaps
+		case errors.As(err, &not) && not.Changed: // perhaps it is about another question of the turn
 			refusal = not
 		case err != nil:
 			return nil, err

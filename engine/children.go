@@ -6,20 +6,19 @@ import (
 	"errors"
 )
 
-// Child is a run that a turn starts. All that it does not say it has from its parent: the
-// mode, the pool and its key, the priority, the session timeout and what happens then, who may
-// answer, and the policies for interrupted turns, holds and retries. A budget is each run's own: a
-// child has none.
+// Child is a run that a turn starts. It inherits from its parent what is not set here: mode, pool
+// and key, priority, session timeout and what happens then, who may answer, and the policies for
+// interrupted turns, holds and retries. It has no budget.
 type Child struct {
-	// Key identifies the child within its run: 1 to MaxChildKey bytes. If the run has started a
-	// child with this key, Spawn returns that child and ignores the other fields.
+	// Key identifies the child within its run: 1 to MaxChildKey bytes. Spawn returns an existing
+	// child with this key, ignoring the other fields.
 	Key string
-	// Engine names one of the host's engines; empty inherits the parent's.
+	// Engine names one of the host's engines; empty: the parent's.
 	Engine string
 	// Prompt and InputJSON are the child's input; at least one is required.
 	Prompt    string
 	InputJSON json.RawMessage
-	// Mode is the parent's when empty.
+	// Mode is the parent's if empty.
 	Mode         Mode
 	OutputSchema json.RawMessage
 	Labels       map[string]string
@@ -47,18 +46,18 @@ type ChildEnd struct {
 	Message string
 }
 
-// Parent is implemented by the Sink of a host whose turns can start runs. A child ends with
-// its parent at the latest: once the parent has ended, in whatever way, its children are canceled,
-// and theirs. To wait for children, a turn ends with Outcome.Children.
+// Parent is implemented by the Sink of a host whose turns can start runs. When the parent has
+// ended, in any way, its children are canceled, and theirs. To wait for children, a turn ends with
+// Outcome.Children.
 type Parent interface {
-	// Spawn starts a child once and returns the id of its run, which depends only on the run and
-	// Key. Errors: ErrStale if the run was taken over or has ended, ErrTooManyChildren, or an
-	// invalid child.
+	// Spawn starts a child once and returns its run's id, which depends only on the run and Key.
+	// Errors: ErrStale if the run was taken over or has ended, ErrTooManyChildren, or an invalid
+	// child.
 	Spawn(ctx context.Context, c Child) (runID string, err error)
 	// ChildEnd returns how a child of the run has ended; nil if it has not.
 	ChildEnd(ctx context.Context, runID string) (*ChildEnd, error)
-	// OpenChildren returns the ids of the children of the run that have not ended, in any order. It
-	// reads many children at once: an engine that waits for many need not ask for the end of each.
+	// OpenChildren returns the ids of the run's unended children, in any order, by few reads: use
+	// it instead of many calls of ChildEnd.
 	OpenChildren(ctx context.Context) (runIDs []string, err error)
 }
 
@@ -68,14 +67,12 @@ var (
 	ErrTooManyChildren = errors.New("engine: too many runs in a tree")
 )
 
-// AwaitAll is the outcome of a turn whose run continues with another turn when all these children
-// have ended.
+// AwaitAll is the outcome of a turn whose run continues when all these children have ended.
 func AwaitAll(runIDs ...string) Outcome {
 	return Outcome{Process: Process{Status: OK}, Children: runIDs}
 }
 
-// AwaitAny is the outcome of a turn whose run continues with another turn when any of these
-// children has ended.
+// AwaitAny is the outcome of a turn whose run continues when any of these children has ended.
 func AwaitAny(runIDs ...string) Outcome {
 	o := AwaitAll(runIDs...)
 	o.AnyChild = true

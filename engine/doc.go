@@ -1,10 +1,10 @@
 // Package engine defines the interface that executes the turns of an agent: the input of a turn,
 // and the evidence that it returns.
 //
-// An engine executes; it never decides. RunTurn executes one attempt up to the turn's end and
-// returns an Outcome: how the process ended, the assistant's text, structured output, questions,
-// the session handle. The completion gate decides what the outcome means for the run. Reports
-// during the turn go through the Sink and are stored immediately.
+// RunTurn executes one attempt up to the turn's end and returns an Outcome: how the process ended,
+// the assistant's text, structured output, questions, the session handle. The completion gate
+// decides what it means for the run. Reports during the turn go through the Sink and are stored
+// immediately.
 //
 // Optional abilities are separate interfaces, found by type assertion: Checker, Brancher, Resident,
 // Reaper, ProcessCleaner, Scoped.
@@ -14,5 +14,5 @@
 // separate modules. enginetest tests any engine.
 //
 // Neighbours: lifecycle calls engines. interaction defines questions and answers, fsm profiles and
-// codes; aliases.go has aliases for engines. An engine does not know the store.
+// codes; aliases.go has aliases for engines.
 package engine

@@ -13,10 +13,9 @@ import (
 
 // Func is an engine in the host's process: a function that executes one turn. It is plain code
 // (Profile.Plain): it gets the run's prompt without instructions, signals by Done, Output and Ask,
-// and its texts are never parsed. Use Model for a function that calls a language model and wants
-// its text parsed. It is resumable: state for later turns is returned with Outcome.WithState and
-// read by Turn.State. A run without a session handle gets a default one, so that it may wait. The
-// function must be safe for concurrent use by different runs, and return soon after ctx ends.
+// and its texts are never parsed (but see Model). It is resumable: Outcome.WithState stores state
+// for Turn.State in later turns. The function must be safe for concurrent use by different runs,
+// and return soon after ctx ends.
 //
 // A turn after a deadline has an answer too (Spec.AutoDecide): its Resolution is AutoDecideTimeout,
 // its Text an instruction to decide, and Auto says how. It is not a person's consent: check
@@ -33,21 +32,19 @@ import (
 //	})
 type Func func(ctx context.Context, t Turn, s Sink) (Outcome, error)
 
-// Profile is resumable.
+// Profile is resumable and plain.
 func (Func) Profile(context.Context) (Profile, error) {
 	return Profile{Kind: Resumable, Reason: "a function of the host is called anew for each turn",
 		Plain: true}, nil
 }
 
-// Model is an engine for a function that calls a language model with the text of Turn.Input and
-// returns the model's text as the Outcome's FinalText, in which the library finds marker, question
-// and output. Otherwise it is a Func.
+// Model is a Func that calls a language model with the text of Turn.Input and returns the model's
+// text as the Outcome's FinalText, in which the library finds marker, question and output.
 func Model(f Func) Engine { return model{f} }
 
-// model is a Func that is not plain.
 type model struct{ Func }
 
-// Profile is the function's profile, with its text parsed as a model's.
+// Profile is the function's, with its text parsed as a model's.
 func (m model) Profile(ctx context.Context) (Profile, error) {
 	p, err := m.Func.Profile(ctx)
 	p.Plain = false
@@ -67,7 +64,7 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 	return o, err
 }
 
-// CanBranch allows any: the session of a function is its state, which is a value, or nothing.
+// CanBranch allows any session: it is a state, which is a value, or nothing.
 func (Func) CanBranch(_ context.Context, p BranchPoint) error { return validateFuncSession(&p.Session) }
 
 // Branch returns the state for the fork.
@@ -78,8 +75,8 @@ func (Func) Branch(_ context.Context, p BranchPoint, t Turn) (SessionHandle, err
 	return p.Session, validateFuncSession(&p.Session)
 }
 
-// validateFuncSession refuses a session that the function has made by itself: it may be the name of
-// something that cannot be copied.
+// validateFuncSession refuses a session that the function has made by itself: it may name something
+// that cannot be copied.
 func validateFuncSession(h *SessionHandle) error {
 	if h.Engine != funcEngine {
 		return fmt.Errorf("%w: the function has a session of its own, of %.40q", ErrHandleRefused, h.Engine)
@@ -94,7 +91,6 @@ type handleSeen struct {
 	stored atomic.Bool
 }
 
-// Session stores h, and notes that it did.
 func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 	err := s.Sink.Session(ctx, h)
 	if err == nil {
@@ -103,7 +99,7 @@ func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 	return err
 }
 
-// Spawn implements Parent where the host does.
+// Spawn implements Parent if the host does; so do the methods below.
 func (s *handleSeen) Spawn(ctx context.Context, c Child) (string, error) {
 	parent, ok := s.Sink.(Parent)
 	if !ok {
@@ -112,7 +108,6 @@ func (s *handleSeen) Spawn(ctx context.Context, c Child) (string, error) {
 	return parent.Spawn(ctx, c)
 }
 
-// ChildEnd implements Parent likewise.
 func (s *handleSeen) ChildEnd(ctx context.Context, runID string) (*ChildEnd, error) {
 	parent, ok := s.Sink.(Parent)
 	if !ok {
@@ -121,7 +116,6 @@ func (s *handleSeen) ChildEnd(ctx context.Context, runID string) (*ChildEnd, err
 	return parent.ChildEnd(ctx, runID)
 }
 
-// OpenChildren implements Parent likewise.
 func (s *handleSeen) OpenChildren(ctx context.Context) ([]string, error) {
 	parent, ok := s.Sink.(Parent)
 	if !ok {
@@ -137,8 +131,7 @@ const (
 )
 
 // WithState returns the outcome with state for Turn.State in later turns, until another outcome
-// replaces it: 1 to MaxSessionHandle bytes, stored in the commit that ends the turn. Without it,
-// the earlier state remains.
+// replaces it: 1 to MaxSessionHandle bytes. Without it, the earlier state remains.
 func (o Outcome) WithState(state []byte) Outcome {
 	if len(state) > 0 {
 		o.Session = &SessionHandle{Engine: funcEngine, Version: stateVersion, Data: state}
@@ -146,7 +139,7 @@ func (o Outcome) WithState(state []byte) Outcome {
 	return o
 }
 
-// State is the state stored by an earlier turn with Outcome.WithState; nil if there is none.
+// State is the state stored by an earlier turn with Outcome.WithState, or nil.
 func (t Turn) State() []byte {
 	if t.Session == nil || t.Session.Engine != funcEngine || t.Session.Version != stateVersion {
 		return nil
@@ -154,7 +147,6 @@ func (t Turn) State() []byte {
 	return t.Session.Data
 }
 
-// Ask is the outcome of a turn that asks a person.
 func Ask(q Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
 }
@@ -180,7 +172,7 @@ func ChoiceOf(prompt string, options ...Option) Question {
 
 // AskAll is the outcome of a turn that asks 1 to MaxQuestions questions, all open together. The run
 // continues once, when each is answered; set the outcome's Rule to continue earlier. The next turn
-// finds one answer per question in Turn.Answers, in order. A single question is asked as Ask does.
+// has one answer per question in Turn.Answers, in order.
 //
 //	o := engine.AskAll(finance, legal, security)
 //	o.Rule.Answers = 2 // two of the three are enough

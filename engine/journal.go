@@ -9,32 +9,32 @@ import (
 )
 
 // Journal is implemented by the Sink if the host's store keeps journals. Engines in the host's
-// process store results there that later turns must not compute again, as package engine/flow does.
-// Each Append is one commit, without an event.
+// process store results there for later turns, as package engine/flow does. Each Append is one
+// commit, without an event.
 //
-// An entry is deleted with its run. A journal has limits: see MaxJournalEntries.
+// A journal is deleted with its run, and limited: see MaxJournalEntries.
 type Journal interface {
-	// Entries returns the entries that the turns of the run have added so far, the oldest first.
-	// The error is ErrNoJournal if the host's store keeps no journals. Large journals occupy memory
-	// of which a host has a bounded amount: Entries may wait until other turns have released theirs.
+	// Entries returns the run's entries so far, oldest first. The error is ErrNoJournal if the
+	// host's store keeps no journals. The memory of journals is bounded: Entries may wait until
+	// other turns have released theirs.
 	Entries(ctx context.Context) ([]JournalEntry, error)
-	// Release says that the engine keeps no body of the entries that Entries has returned. Call it
-	// once they are not needed any more; otherwise the memory is occupied until the turn ends.
+	// Release says that the engine keeps no body of the returned entries. Without it, their memory
+	// is occupied until the turn ends.
 	Release()
 	// Append adds entries to the journal, all or none, and returns after they are stored. Errors:
-	// ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull; after
-	// ErrJournalFull nothing is stored, and the turn may continue.
+	// ErrStale if the run was taken over or has ended, ErrNoJournal, or ErrJournalFull, after which
+	// the turn may continue.
 	Append(ctx context.Context, entries ...JournalEntry) error
 }
 
-// TransactionalJournal is a Journal to which entries can also be added inside a transaction of the
-// host. An effect in the host's database and its entry are then stored together or not at all. The
-// Sink of a lifecycle implements it.
+// TransactionalJournal is a Journal whose entries can also be added inside a transaction of the
+// host: an effect in the host's database and its entry are stored together or not at all. The Sink
+// of a lifecycle implements it.
 type TransactionalJournal interface {
 	Journal
 	// AppendIn calls transaction, which begins a transaction, calls write once as its last
-	// operation, commits if write returned nil, and otherwise rolls back. View is the run's store
-	// inside the transaction, as returned by a store's method In.
+	// operation, commits if write returned nil, and otherwise rolls back. view is the run's store
+	// inside the transaction, from a store's method In.
 	//
 	// AppendIn returns nil when the entries are stored, even if transaction could not learn the
 	// outcome of its commit. After any other error of an active turn they are not stored and never

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// PassingError reports whether an error goes away by itself: a rate limit, an overloaded or
-// unavailable model, a broken connection, a process or a machine that is short of files or memory, a
-// file system that could not be read just now. It goes by the types that Go's network errors have,
-// by the numbers of system errors, and by PassingText. Engines put it into Failure.Transient.
+// PassingError reports whether an error is transient: a rate limit, an overloaded or unavailable
+// model, a broken connection, a shortage of files or memory, a failed read. It checks the types of
+// Go's network errors, system error numbers, and PassingText. Engines put it into
+// Failure.Transient.
 func PassingError(err error) bool {
 	if err == nil {
 		return false
@@ -28,16 +28,16 @@ func PassingError(err error) bool {
 	return PassingText(err.Error())
 }
 
-// passingErrnos are system errors that go away by themselves.
+// passingErrnos are transient system errors.
 var passingErrnos = []error{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT,
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, // too many files or processes, too little memory
 	syscall.EIO, syscall.ESTALE, // a disk or a network file system
 }
 
-// PassingText reports whether an agent's error text describes a temporary failure. It knows the
-// wording of common providers and agents; testdata/passing.txt has examples. Agents report it in no
-// other form. A false positive costs some retries, a false negative fails the run.
+// PassingText reports whether an agent's error text describes a transient failure. It knows the
+// wording of common providers and agents; testdata/passing.txt has examples. A false positive costs
+// some retries, a false negative fails the run.
 func PassingText(text string) bool {
 	return passes.MatchString(text) && !stays.MatchString(text)
 }
@@ -54,7 +54,7 @@ var (
 		`|connection (?:was )?(?:reset|refused|closed|aborted|error)|econn(?:reset|refused|aborted)|etimedout|eai_again` +
 		`|socket hang up|fetch failed|network (?:error|is unreachable)|i/o timeout|tls handshake timeout|unexpected eof` +
 		`|stream disconnected|request timed? ?out|connection timed out`)
-	// stays are failures that need a repair, or last for days.
+	// stays matches failures that need a repair, or last for days.
 	stays = regexp.MustCompile(`(?i)insufficient_quota|exceeded your current quota|billing|credit balance|usage limit` +
 		`|per day|daily limit`)
 )

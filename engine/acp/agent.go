@@ -21,7 +21,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// agent is an agent's process, and the connection to it.
+// agent is an agent's process with its connection.
 type agent struct {
 	*process.Process
 	*wire
@@ -33,15 +33,15 @@ type agent struct {
 
 	announced  announcement
 	session    string
-	transcript atomic.Pointer[transcript.File] // of the turn that uses the agent
+	transcript atomic.Pointer[transcript.File] // of the current turn
 
 	handling sync.Mutex      // held while a line is handled
 	turn     *turn           // guarded by handling; nil between turns
-	waiting  *waitingRequest // guarded by handling; a permission request that stays open between two turns
+	waiting  *waitingRequest // guarded by handling; a permission request that stays open between turns
 }
 
-// launch starts the agent for a turn. Its error output is written to stderr, which is closed when
-// the agent is released, or not started.
+// launch starts the agent for a turn. Its error output goes to stderr, which is closed when the
+// agent is released, or not started.
 func (e *Engine) launch(t engine.Turn, stderr *transcript.File) (*agent, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -83,7 +83,7 @@ func (e *Engine) launch(t engine.Turn, stderr *transcript.File) (*agent, error) 
 }
 
 // endWhenBroken waits until the connection is broken, and then stops the turn, which ends the
-// agent. Between turns it ends the agent itself.
+// agent; between turns it ends the agent itself.
 func (a *agent) endWhenBroken() {
 	select {
 	case <-a.broken:
@@ -100,7 +100,6 @@ func (a *agent) endWhenBroken() {
 	a.End()
 }
 
-// isBroken reports whether the connection is broken.
 func (a *agent) isBroken() bool {
 	select {
 	case <-a.broken:
@@ -110,8 +109,8 @@ func (a *agent) isBroken() bool {
 	}
 }
 
-// write writes the queued messages to the agent, until the process has ended. Messages that an
-// agent does not read before its end are lost.
+// write writes the queued messages until the process has ended. Messages that the agent does not
+// read before its end are lost.
 func (a *agent) write() {
 	for {
 		select {
@@ -127,7 +126,6 @@ func (a *agent) write() {
 	}
 }
 
-// readLines handles the agent's lines, in order, until its output ends.
 func (a *agent) readLines() {
 	defer close(a.outputEnded)
 	for {
@@ -144,8 +142,7 @@ func (a *agent) readLines() {
 	}
 }
 
-// handleLine handles one line. It never waits for the agent, which may be waiting for this line to
-// be handled.
+// handleLine handles one line, without ever waiting for the agent, which may wait for it.
 func (a *agent) handleLine(l process.Line) {
 	a.handling.Lock()
 	defer a.handling.Unlock()
@@ -202,8 +199,8 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 }
 
 // rejectUnreadable handles a message that cannot be parsed completely, so that no call waits for
-// it: an agent's request is refused, and a call that the message answers gets an error. If the
-// readable part does not show which it is, the connection is broken.
+// it: an agent's request is refused, and an answered call gets an error. If the message's kind is
+// unreadable, the connection is broken.
 func (a *agent) rejectUnreadable(text []byte, why string) {
 	e, begun := readableStart(text)
 	switch {
@@ -219,8 +216,8 @@ func (a *agent) rejectUnreadable(text []byte, why string) {
 	}
 }
 
-// readableStart decodes the members of a message up to the first that cannot be decoded. begun says
-// that the text is the beginning of a message of the protocol.
+// readableStart decodes a message's members up to the first undecodable one. begun: the text begins
+// like a message of the protocol.
 func readableStart(text []byte) (e envelope, begun bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -247,8 +244,8 @@ func readableStart(text []byte) (e envelope, begun bool) {
 	return e, begun
 }
 
-// attach gives the agent to a turn, to which the lines from now on belong. With nil it belongs to
-// no turn: when attach has returned, no goroutine uses the earlier turn any more.
+// attach gives the agent to a turn, which owns the lines from now on. With nil it belongs to no
+// turn: afterwards no goroutine uses the earlier turn.
 func (a *agent) attach(t *turn, maxStream int) {
 	a.handling.Lock()
 	defer a.handling.Unlock()
@@ -268,8 +265,7 @@ func (a *agent) attach(t *turn, maxStream int) {
 	}
 }
 
-// closeInput closes the input of an agent that is not needed any more, and ends the agent when it
-// does not end by itself within the grace.
+// closeInput closes the agent's input, and ends the agent if it does not exit within the grace.
 func (a *agent) closeInput() {
 	_ = a.Stdin.Close()
 	patience := time.NewTimer(a.grace)
@@ -281,18 +277,15 @@ func (a *agent) closeInput() {
 	}
 }
 
-// Release frees what belongs to the ended agent.
 func (a *agent) Release() {
 	a.Process.Release()
 	<-a.outputEnded
 	a.stderr.Close()
 }
 
-// redacted returns s without the agent's secrets.
 func (a *agent) redacted(s string) string { return a.secrets.String(s) }
 
-// errorOutput is the end of the error output, for the text of a failure. Secrets were taken out of
-// it when it was read.
+// errorOutput is the end of the error output, redacted, for a failure's text.
 func (a *agent) errorOutput() string {
 	return process.ForPeople(a.ErrorText(), 2000)
 }

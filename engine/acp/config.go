@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// Permission is the answer to permission requests in auto mode.
 type Permission string
 
 // The permissions.
@@ -28,21 +27,21 @@ const (
 
 // Config says how to run an agent. Command is required.
 //
-// Args and Set may hold placeholders: {home}, {workdir}, {artifacts}, {transcripts} the folders,
+// Args and Set may contain placeholders: {home}, {workdir}, {artifacts}, {transcripts} the folders,
 // {run}, and {mode}. A placeholder is replaced once and never splits an argument.
 type Config struct {
-	// Name is the engine's name in session handles; the command's base name when empty. Version is
-	// recorded there for people; the announced version when empty.
+	// Name is the engine's name in session handles; empty: the command's base name. Version is
+	// recorded there for people; empty: the announced version.
 	Name    string
 	Version string
-	// Command is the program: a name to be found in PATH, or a path, from the host's working folder
-	// when it is relative. Args have it speak the protocol: acp, or --acp, say.
+	// Command is the program: a name on PATH, or a path, relative to the host's working folder.
+	// Args make it speak the protocol, for example acp or --acp.
 	Command string
 	Args    []string
 
-	// Env names the variables of the host that the agent may see. Set gives it others. It sees
-	// nothing else, except TMPDIR: unless Set names it, a folder of the process's own, in general in
-	// HomeDir, that is removed with the process.
+	// Env names the host's variables that the agent may see. Set adds others. It sees no other
+	// variables except TMPDIR, which, unless Set names it, is a folder for this process, usually in
+	// HomeDir, and removed with the process.
 	Env []string
 	Set map[string]string
 	// Secrets names variables of Env or Set whose values are redacted from the agent's output:
@@ -51,53 +50,50 @@ type Config struct {
 	// In the transcript a secret is found within one line; in a message also across chunks. Files
 	// written by the agent are not changed.
 	Secrets []string
-	// Sandbox may change how the agent of a turn is started, just before; see exec.Config.
+	// Sandbox may change how a turn's agent is started; see exec.Config.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
-	// Prepare is called before a process is started for a turn, to put settings into the run's
-	// HomeDir, say. It may be called again for the same turn by a later host, and for several runs
-	// at once. Profile calls it with a turn of no run, whose folders are removed afterwards. Its
-	// error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
+	// Prepare is called before a process is started for a turn, for example to write settings into
+	// the run's HomeDir. It may be called again for the same turn by a later host, and concurrently
+	// for several runs. Profile calls it with a turn of no run, whose folders are removed
+	// afterwards. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
 	Prepare func(ctx context.Context, t engine.Turn) error
-	// AuthMethod is the id of the authentication method that is called before a session is opened.
-	// Empty: none, for agents that find their keys in the environment or in their home.
+	// AuthMethod is the id of the authentication method called before a session is opened. Empty:
+	// none, for agents with keys in their environment or home.
 	AuthMethod string
 
 	// Resident keeps one process for all turns of a run, whatever the agent announces.
 	Resident bool
-	// PermissionWait is how long a permission request of a resident process stays open while its
-	// run waits, so that the answer goes straight into it. When it has passed, or zero: the request
-	// is answered as canceled, and the person's decision is applied when the agent proposes the
-	// same again.
+	// PermissionWait is how long a resident process's permission request stays open while its run
+	// waits, so that the answer goes straight into it. Afterwards, or if zero, the request is
+	// answered as canceled, and the decision is applied when the agent proposes the same again.
 	PermissionWait time.Duration
-	// Gather is how long to wait for more permission requests after the first, so that a person is
-	// asked about all of them together. 100 ms when zero.
-	Gather time.Duration
-	// AutoPermission answers permission requests in auto mode; Reject when empty.
+	// Gather is how long to wait for more permission requests after the first, to ask about them
+	// together. 100 ms when zero.
+	Gather         time.Duration
 	AutoPermission Permission
 
-	// StateDir has a record for each process, with which Reap finds processes of a dead host. It
-	// must outlive the process and be local to this machine; when empty, a folder of the user in
-	// the system's temporary folder, which is refused if others can write to it.
+	// StateDir stores a record for each process, by which Reap finds processes of a dead host. It
+	// must be on this machine and outlive the processes. Empty: the user's folder in the system's
+	// temporary folder, which is refused if others can write to it.
 	StateDir string
 
-	// Grace is how long an agent has to answer a cancel, to end when its input is closed, and
+	// Grace is the time for an agent to answer a cancel, to exit when its input is closed, and
 	// between TERM and KILL; 5 s when zero.
 	Grace time.Duration
-	// StartLimit is how long it may take to open its session, 2 min when zero. TurnLimit is a
-	// turn's wall-clock time and IdleLimit a time without a sign of work, which is an update of a
-	// session, a permission request, or an answer; none when zero.
+	// StartLimit limits the opening of a session, 2 min when zero. TurnLimit limits a turn's
+	// wall-clock time, and IdleLimit the time without a session update, permission request or
+	// answer; unlimited when zero.
 	StartLimit, TurnLimit, IdleLimit time.Duration
 	// MaxLine, MaxOutput and MaxTranscript limit a line, a text or structured output, and the
 	// transcript of a turn, in bytes; 8 MiB, 4 MiB and 64 MiB when zero. The excess is cut.
-	// MaxStream limits standard output in a turn, 256 MiB when zero: an agent that writes more is
-	// ended and has failed.
+	// MaxStream limits a turn's standard output, 256 MiB when zero: an agent over it is ended and
+	// has failed.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
-	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An
-	// agent that exceeds it is ended and has failed. Linux only; see process.Command.
+	// MaxMemory limits the memory of all processes of a turn together, in bytes; unlimited when
+	// zero. An agent over it is ended and has failed. Linux only; see process.Command.
 	MaxMemory int64
 }
 
-// checked fills in defaults and validates.
 func (c Config) checked() (Config, error) {
 	if !process.Supported {
 		return c, process.ErrUnsupported
@@ -127,7 +123,7 @@ func (c Config) checked() (Config, error) {
 	return c, nil
 }
 
-// validateTexts finds unknown placeholders, and variables that cannot be.
+// validateTexts finds unknown placeholders, and invalid variables.
 func (c Config) validateTexts() error {
 	if err := c.environment().Check(); err != nil {
 		return fmt.Errorf("acp: %w", err)
@@ -143,7 +139,6 @@ func (c Config) validateTexts() error {
 	return nil
 }
 
-// values are the values of the placeholders.
 func (c Config) values(t engine.Turn) map[string]string {
 	return map[string]string{
 		"{home}": t.HomeDir, "{workdir}": t.WorkDir, "{artifacts}": t.ArtifactDir, "{transcripts}": t.TranscriptDir,
@@ -152,10 +147,8 @@ func (c Config) values(t engine.Turn) map[string]string {
 	}
 }
 
-// environment is the agent's environment.
 func (c Config) environment() process.Environment {
 	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
 }
 
-// usesHome reports whether the agent keeps something in the run's HomeDir.
 func (c Config) usesHome() bool { return process.UsesPlaceholder("{home}", c.Set, c.Args...) }

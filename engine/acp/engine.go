@@ -15,16 +15,15 @@ import (
 type Engine struct {
 	process.Supervisor
 
-	cfg       Config
-	processes process.Group[*agent]
-	profile   process.Probe[engine.Profile] // of the program
-	// provisional is the constant; tests change it.
+	cfg         Config
+	processes   process.Group[*agent]
+	profile     process.Probe[engine.Profile] // of the program
 	provisional time.Duration
 }
 
 var _ process.Engine = (*Engine)(nil)
 
-// New checks the configuration. The agent itself is looked for by Profile and at each turn.
+// New checks the configuration. Profile and each turn look for the agent.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
@@ -37,7 +36,6 @@ func newEngine(cfg Config, processes process.Group[*agent]) *Engine {
 	return &Engine{Supervisor: processes.Supervisor(), cfg: cfg, processes: processes, provisional: provisional}
 }
 
-// RunTurn executes one attempt.
 func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 	if err := process.CheckFolders(in); err != nil {
 		return engine.Outcome{}, err
@@ -69,7 +67,6 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 	return e.singleTurn(t)
 }
 
-// start starts the agent and attaches it to the turn.
 func (e *Engine) start(t *turn) (*agent, error) {
 	if err := process.CallPrepare(t.ctx, e.cfg.Prepare, t.in); err != nil {
 		return nil, err
@@ -86,7 +83,6 @@ func (e *Engine) start(t *turn) (*agent, error) {
 	return a, nil
 }
 
-// singleTurn runs one process for the turn.
 func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	a, err := e.start(t)
 	if err != nil {
@@ -101,7 +97,6 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	return t.outcome(end)
 }
 
-// residentTurn gives the input to the run's process, starting it for the first turn.
 func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 	entry, err := e.residentOf(t)
 	if err != nil {
@@ -130,7 +125,7 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 	return o, err
 }
 
-// residentOf returns the run's process, and starts it for the run's first turn.
+// residentOf returns the run's process, and starts it for the first turn.
 func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 	id := t.in.RunID
 	if entry := e.processes.Residents.Acquire(id); entry != nil {
@@ -157,7 +152,7 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 }
 
 // Check refuses a handle of another engine or without a session. Whether the agent still has the
-// session is known only when it resumes.
+// session is known only after a resume.
 func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) error {
 	if _, err := e.cfg.stateOf(h); err != nil {
 		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)
@@ -165,7 +160,7 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) erro
 	return nil
 }
 
-// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
+// Scope returns an engine for one host, with separate resident processes; see engine.Scoped.
 func (e *Engine) Scope(configured engine.Engine) engine.Engine {
 	if configured != engine.Engine(e) {
 		return configured

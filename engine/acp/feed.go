@@ -13,16 +13,16 @@ type feed struct {
 	running func() bool
 
 	mu      sync.Mutex
-	drained chan struct{} // guarded by mu; closed when nothing is left to read; nil when drain was not called
+	drained chan struct{} // guarded by mu; closed when nothing is left to read; nil without drain
 }
 
-// drain returns a channel that is closed when all that the agent has written by now was handled. It
-// is never closed when the output ends before.
+// drain returns a channel that is closed when all output so far was handled. It is never closed if
+// the output ends before.
 func (f *feed) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drained = make(chan struct{})
-	_ = f.out.SetReadDeadline(time.Now()) // interrupts a read that waits
+	_ = f.out.SetReadDeadline(time.Now()) // interrupts a waiting read
 	return f.drained
 }
 
@@ -39,15 +39,14 @@ func (f *feed) Read(p []byte) (int, error) {
 	}
 }
 
-// draining reports whether drain interrupted the read, and not the end of the process.
+// draining reports whether drain interrupted the read, rather than the end of the process.
 func (f *feed) draining() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.drained != nil
 }
 
-// readAvailable reads without waiting. If nothing is available, it closes the channel that drain
-// has returned.
+// readAvailable reads without waiting. If nothing is available, it closes drain's channel.
 func (f *feed) readAvailable(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

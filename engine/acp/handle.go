@@ -23,33 +23,30 @@ const (
 	maxAsked    = 32 << 10 // bytes of the permissions that are asked for together, as JSON
 )
 
-// state is the data of a session handle.
 type state struct {
 	Session string `json:"session"`
-	// Asked is the permission that the last turn asked for, and Others are further ones asked
-	// together with it.
+	// Asked is the permission that the last turn asked for, and Others are others asked together
+	// with it.
 	Asked  *permissionQuestion  `json:"asked,omitempty"`
 	Others []permissionQuestion `json:"others,omitempty"`
-	// Grants are the decisions of people, the oldest first. Each is applied when the agent requests
-	// a permission for the same subject again.
+	// Grants are people's decisions, oldest first. Each is applied when the agent requests the same
+	// subject again.
 	Grants []grant `json:"grants,omitempty"`
 }
 
-// permissionQuestion is a permission that a person is asked for.
 type permissionQuestion struct {
-	Digest  string   `json:"digest,omitempty"` // of the subject; empty when nothing distinguishes it
+	Digest  string   `json:"digest,omitempty"` // of the subject; empty if nothing distinguishes it
 	Title   string   `json:"title"`
 	Options []choice `json:"options"`
-	// Document has all of the subject when the question shows only a part.
+	// Document has all of the subject if the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
-	// Seen is the digest of the question that was asked. Sessions of earlier versions have none.
+	// Seen is the asked question's digest; missing in sessions of earlier versions.
 	Seen string `json:"seen,omitempty"`
-	// SettledBy is the interaction whose answer was applied. A turn that is repeated after a crash
-	// does not grant the permission twice.
+	// SettledBy is the interaction whose answer was applied: a turn repeated after a crash does not
+	// grant twice.
 	SettledBy int `json:"settled_by,omitempty"`
 }
 
-// setAsked sets the permissions that the turn asks a person for.
 func (s *state) setAsked(asked []permissionQuestion) {
 	s.Asked, s.Others = nil, nil
 	if len(asked) > 0 {
@@ -57,9 +54,8 @@ func (s *state) setAsked(asked []permissionQuestion) {
 	}
 }
 
-// askedFor returns the permission that the answer is about; nil if it is about none. It is found by
-// its Ref, never by its place. An answer without one is about the only permission that was asked
-// for.
+// askedFor returns the permission that the answer is about, or nil. It is found by its Ref, never
+// by its place. An answer without one is about the only requested permission.
 func (s *state) askedFor(a engine.Answer) *permissionQuestion {
 	if s.Asked == nil || a.Ref == "" && len(s.Others) == 0 || a.Ref == s.Asked.Digest {
 		return s.Asked
@@ -72,7 +68,6 @@ func (s *state) askedFor(a engine.Answer) *permissionQuestion {
 	return nil
 }
 
-// choice is an option of a permission request.
 type choice struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -88,13 +83,11 @@ func (c choice) value() string {
 	return c.ID
 }
 
-// grant is a decision on a subject.
 type grant struct {
 	Digest string `json:"digest"`
 	Choice choice `json:"choice"`
 }
 
-// validateSession refuses a session id that cannot be kept in a handle.
 func validateSession(session string) error {
 	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters",
@@ -103,8 +96,7 @@ func validateSession(session string) error {
 	return nil
 }
 
-// handle is the session handle with the state. The oldest decisions are dropped when there are too
-// many.
+// handle is the session handle with the state. Surplus decisions are dropped, oldest first.
 func (t *turn) handle() *engine.SessionHandle {
 	if t.state.Session == "" {
 		return nil
@@ -122,10 +114,9 @@ func (t *turn) handle() *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: t.cfg.Name, Version: version, Data: body}
 }
 
-// store stores the state. It is called before anything is done because of the state.
+// store stores the state. It is called before acting on the state.
 func (t *turn) store() error { return t.sink.Session(t.ctx, *t.handle()) }
 
-// stateOf reads a handle of this engine.
 func (c Config) stateOf(h engine.SessionHandle) (s state, _ error) {
 	if h.Engine != c.Name {
 		return s, fmt.Errorf("the handle is of engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
@@ -136,7 +127,7 @@ func (c Config) stateOf(h engine.SessionHandle) (s state, _ error) {
 	return s, validateSession(s.Session)
 }
 
-// loadState reads the state from the handle that the turn resumes.
+// loadState reads the state from the turn's handle.
 func (t *turn) loadState() error {
 	var err error
 	switch {

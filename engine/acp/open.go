@@ -17,10 +17,9 @@ import (
 // protocol.
 const clientVersion = "1"
 
-// errStart says that the agent took too long to open its session.
 var errStart = errors.New("acp: the agent did not open its session within Config.StartLimit")
 
-// openSession prepares a new process for prompts, in a new session or in the run's.
+// openSession prepares a new process for prompts, in a new session or the run's.
 func (t *turn) openSession() error {
 	ctx, stop := context.WithTimeoutCause(t.ctx, t.cfg.StartLimit, errStart)
 	defer stop()
@@ -37,7 +36,7 @@ func (t *turn) openSession() error {
 	return t.newSession(ctx)
 }
 
-// skipHistory discards the output so far, which is history. Later messages belong to the turn.
+// skipHistory discards the output so far, which is history.
 func (t *turn) skipHistory() error {
 	select {
 	case <-t.agent.feed.drain():
@@ -52,7 +51,7 @@ func (t *turn) skipHistory() error {
 }
 
 // initializeRequest is the parameters of initialize. The SDK's type lacks session.notices, without
-// which claude-agent-acp sends its warnings as messages of the model.
+// which claude-agent-acp sends warnings as model messages.
 //
 //nolint:tagliatelle // the protocol's words
 type initializeRequest struct {
@@ -70,7 +69,6 @@ type initializeRequest struct {
 	} `json:"clientCapabilities"`
 }
 
-// initialize requests the agent's capabilities.
 func (a *agent) initialize(ctx context.Context) error {
 	params := initializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
@@ -90,7 +88,6 @@ func (a *agent) initialize(ctx context.Context) error {
 	return nil
 }
 
-// logIn logs in when the host has named a method.
 func (a *agent) logIn(ctx context.Context, method string) error {
 	if method == "" {
 		return nil
@@ -108,13 +105,11 @@ func unanswered(ctx context.Context, err error) bool {
 	return err != nil && (errors.Is(err, errEnded) || breaksConnection(err) || ctx.Err() != nil)
 }
 
-// breaksConnection reports whether the error is a reason why a connection is broken.
 func breaksConnection(err error) bool {
 	var protocol errProtocol
 	return errors.Is(err, process.ErrFlood) || errors.Is(err, errUnread) || errors.As(err, &protocol)
 }
 
-// newSession opens a new session, and stores its id at once.
 func (t *turn) newSession(ctx context.Context) error {
 	session, err := t.agent.newSession(ctx, t.in.WorkDir)
 	switch {
@@ -135,7 +130,6 @@ func (t *turn) newSession(ctx context.Context) error {
 	return t.store()
 }
 
-// newSession opens a session in the folder.
 func (a *agent) newSession(ctx context.Context, dir string) (id string, _ error) {
 	var opened struct {
 		SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
@@ -145,8 +139,8 @@ func (a *agent) newSession(ctx context.Context, dir string) (id string, _ error)
 	return opened.SessionID, err
 }
 
-// resumeSession resumes a session: by session/resume when the agent announces and knows the method,
-// otherwise by session/load.
+// resumeSession resumes a session: by session/resume if announced and implemented, otherwise by
+// session/load.
 func (a *agent) resumeSession(ctx context.Context, dir, id string) (loaded bool, err error) {
 	err = sdk.NewMethodNotFound("a way to resume a session")
 	if a.announced.resumes() {
@@ -172,7 +166,6 @@ func (a *agent) notLoggedIn(err error) error {
 		"methods (%s), or give it its keys: %s", a.announced.methods(), a.redacted(describe(err))), nil)
 }
 
-// resume resumes the run's session.
 func (t *turn) resume(ctx context.Context) error {
 	a := t.agent
 	a.handling.Lock()

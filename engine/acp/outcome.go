@@ -17,14 +17,14 @@ import (
 
 // ending is why and how a turn has ended.
 type ending struct {
-	why    error // nil when the agent finished its turn
-	exit   error // how the process ended, when died is set
-	died   bool  // the process ended by itself, before the turn did
+	why    error // nil if the agent finished its turn
+	exit   error // how the process ended, if died
+	died   bool  // the process ended by itself, before the turn
 	stderr string
 }
 
-// endSingle ends the process that served one turn. After a turn that ended well the agent gets time
-// to close its session.
+// endSingle ends a single-turn process. After a successful turn the agent gets time to close its
+// session.
 func (t *turn) endSingle(why error) ending {
 	a := t.agent
 	end := ending{why: why}
@@ -57,8 +57,7 @@ func (t *turn) endResident(why error) ending {
 	return ending{why: why, stderr: t.agent.errorOutput()}
 }
 
-// isReusable reports whether the agent can be used for another turn when a turn ended for this
-// reason.
+// isReusable reports whether the agent can be used for another turn after this one.
 func isReusable(why error) bool {
 	var said *sdk.RequestError
 	var stop errStopped
@@ -71,7 +70,6 @@ func isReusable(why error) bool {
 	return errors.As(why, &said) || errors.As(why, &stop)
 }
 
-// outcome is the evidence of the turn.
 func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	o := &t.out
 	o.Diagnostics = t.diagnostics.List()
@@ -105,8 +103,8 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	return *o, nil
 }
 
-// conclude stores the messages that were not stored yet. The last one is the final text, unless the
-// turn asks a question: then it is stored too, and the turn has no final text.
+// conclude stores the remaining messages. The last one is the final text, unless the turn asks a
+// question: then it is stored too, and there is no final text.
 func (t *turn) conclude(asking bool) error {
 	storeMessage := func(m engine.Message) error {
 		m.Text = t.agent.redacted(m.Text)
@@ -124,8 +122,7 @@ func (t *turn) conclude(asking bool) error {
 	return err
 }
 
-// isHostError reports whether the reason is an error of the host, for example of its store, and not
-// of the agent.
+// isHostError reports whether the error is the host's, for example of its store, not the agent's.
 func isHostError(err error) bool {
 	var said *sdk.RequestError
 	var limit errLimit
@@ -141,7 +138,6 @@ func isHostError(err error) bool {
 	return true
 }
 
-// process says how the turn's process ended.
 func (t *turn) process(end ending) engine.Process {
 	failed := func(detail string) engine.Process {
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: t.agent.redacted(detail)}
@@ -178,7 +174,7 @@ func (t *turn) process(end ending) engine.Process {
 	return engine.Process{Status: engine.OK}
 }
 
-// processDied is the result of a turn whose process ended in the middle of it.
+// processDied is the result of a turn whose process died.
 func (t *turn) processDied(end ending) engine.Process {
 	p := engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended in the middle of " +
 		"its turn"}

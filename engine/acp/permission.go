@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Why a turn that asks for a permission stops: errAsked when its prompt is canceled, errWaiting when
-// the prompt stays open.
+// Why a turn that asks for a permission stops: errAsked when its prompt is canceled, errWaiting
+// when the prompt stays open.
 var (
 	errAsked   = errors.New("acp: the agent asks for a permission")
 	errWaiting = errors.New("acp: the agent asks for a permission, and waits")
@@ -43,7 +43,7 @@ type permissionRequest struct {
 }
 
 // handlePermission handles a permission request, under a.handling: it is answered by an earlier
-// decision on the same subject, or by the mode, or a person is asked.
+// decision on the same subject or by the mode, or a person is asked.
 func (a *agent) handlePermission(t *turn, e envelope) {
 	var r permissionRequest
 	if err := json.Unmarshal(e.Params, &r); err != nil {
@@ -81,7 +81,7 @@ func (a *agent) handlePermission(t *turn, e envelope) {
 	}
 }
 
-// answerPermission answers a request with an option, or as canceled when that is nil.
+// answerPermission answers a request with an option, or as canceled for nil.
 func (a *agent) answerPermission(e envelope, option *choice) {
 	outcome := sdk.NewRequestPermissionOutcomeCancelled()
 	if option != nil {
@@ -90,7 +90,7 @@ func (a *agent) answerPermission(e envelope, option *choice) {
 	_ = a.reply(e.ID, sdk.RequestPermissionResponse{Outcome: outcome}) // an agent that has ended needs no answer
 }
 
-// choices are the options to show to a person. Options without an id are dropped.
+// choices are the options to show. Options without an id are dropped.
 func (r permissionRequest) choices() []choice {
 	var all []choice
 	seen := make(map[string]bool)
@@ -109,8 +109,8 @@ func (r permissionRequest) choices() []choice {
 	return all
 }
 
-// distinct reports whether no id of an option is the label, the id or the number in the list of
-// another one: a person may answer with any of these.
+// distinct reports whether no option's id is the label, id or list number of another: a person may
+// answer with any of these.
 func distinct(all []choice) bool {
 	for i, o := range all {
 		for j, other := range all {
@@ -129,8 +129,8 @@ func (c choice) allows() bool   { return strings.HasPrefix(c.Kind, "allow") }
 func (c choice) rejects() bool  { return strings.HasPrefix(c.Kind, "reject") }
 func (c choice) isAlways() bool { return strings.HasSuffix(c.Kind, "_always") }
 
-// granted returns the option that a person chose for the subject before; nil if there is none. A
-// decision that applies once is removed, and its removal stored, before it is applied.
+// granted returns the option that a person chose earlier for the subject, or nil. A decision that
+// applies once is removed, and its removal stored, before it is applied.
 func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	if digest == "" {
 		return nil, nil //nolint:nilnil // no decision, no error
@@ -150,8 +150,8 @@ func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	return nil, nil //nolint:nilnil // no decision, no error
 }
 
-// matchIn finds the same option in another request: by its kind and id, or by its kind and name,
-// since some agents choose new ids for each request.
+// matchIn finds the same option in another request: by kind and id, or by kind and name, since some
+// agents choose new ids.
 func (c choice) matchIn(options []choice) *choice {
 	for _, same := range []func(o choice) bool{
 		func(o choice) bool { return o.ID == c.ID },
@@ -166,7 +166,6 @@ func (c choice) matchIn(options []choice) *choice {
 	return nil
 }
 
-// automaticChoice returns the option for auto mode; nil if there is none.
 func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	wanted := choice.rejects
 	if t.cfg.AutoPermission == Allow {
@@ -180,8 +179,8 @@ func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	return found
 }
 
-// firstOnce returns the first option of the kind that applies once, or else the first that applies
-// always; nil if there is none.
+// firstOnce returns the first option of the kind that applies once, else the first that applies
+// always, or nil.
 func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 	for i, o := range options {
 		if wanted(o) && (found == nil || found.isAlways() && !o.isAlways()) {
@@ -194,7 +193,7 @@ func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 // ask ends the turn with a question. Requests within Config.Gather are asked together. Then the
 // prompt and the requests are canceled. With Config.PermissionWait the turn ends immediately and
 // the prompt stays open. A request that cannot be shown completely is canceled without a question,
-// because no one should approve unseen content; so are indistinguishable and surplus requests: the
+// since no one should approve unseen content; so are indistinguishable and surplus requests: the
 // agent may ask again.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
@@ -240,7 +239,6 @@ func (t *turn) fits(asked []permissionQuestion) bool {
 		!slices.ContainsFunc(others, func(q permissionQuestion) bool { return q.Digest == last.Digest })
 }
 
-// park cancels the prompt and the requests that are open.
 func (t *turn) park() {
 	t.live = false // its text about the cancel is not a message of the turn
 	t.nameQuestions()
@@ -251,7 +249,6 @@ func (t *turn) park() {
 	t.requests = nil
 }
 
-// parkAsked parks the turn if it asks for permissions, and reports whether it does.
 func (t *turn) parkAsked() bool {
 	t.agent.handling.Lock()
 	defer t.agent.handling.Unlock()
@@ -261,8 +258,8 @@ func (t *turn) parkAsked() bool {
 	return len(t.asked) > 0
 }
 
-// nameQuestions sets the questions' Refs to the digests of their subjects, because the agent gives
-// its calls new ids when it proposes them again.
+// nameQuestions sets the questions' Refs to their subjects' digests, because a repeated proposal
+// has new call ids.
 func (t *turn) nameQuestions() {
 	for i := range t.out.Questions {
 		if q := &t.out.Questions[i]; len(t.asked) > 1 || q.Subject != nil {
@@ -271,7 +268,6 @@ func (t *turn) nameQuestions() {
 	}
 }
 
-// name names the subject for a person, in one line.
 func (s subject) name() string {
 	title := strings.Join(strings.Fields(interaction.Visible(s.Title)), " ") // long white space is counted first
 	if title == "" {
@@ -283,8 +279,8 @@ func (s subject) name() string {
 	return process.Clip(title, maxLabel)
 }
 
-// question makes the question that a person is asked. document is the file with all of a subject
-// that is too large for a question, nil when it is not.
+// question makes the question for a person. document has a subject that is too large for a
+// question, else nil.
 func (t *turn) question(about subject, options []choice) (q interaction.Question, document *approval.Document,
 	_ error) {
 	visible := func(s string) string { return interaction.Visible(t.agent.redacted(s)) }
@@ -315,7 +311,7 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	return q, document, nil
 }
 
-// approvable is the subject as a person approves it; nil if that cannot be shown as it is.
+// approvable is the subject as a person approves it; nil if it cannot be shown exactly.
 func (t *turn) approvable(about subject) *interaction.Subject {
 	s := &interaction.Subject{Tool: about.Kind, Title: interaction.Visible(t.agent.redacted(about.name()))}
 	if s.Tool == "" {
@@ -330,17 +326,16 @@ func (t *turn) approvable(about subject) *interaction.Subject {
 	return s
 }
 
-// maxPart is how many bytes are shown of each part of a subject that is too large for a question.
+// maxPart is how many bytes of each part of a large subject are shown.
 const maxPart = interaction.MaxContext / 6
 
-// twoWays reports whether there is exactly one option to allow and one to reject.
 func twoWays(options []choice) bool {
 	return len(options) == 2 && (options[0].allows() && options[1].rejects() || options[0].rejects() &&
 		options[1].allows())
 }
 
-// details are the parts of the subject, for the person who decides. Of a part that is longer than
-// limit, the beginning and the end are shown.
+// details are the subject's parts for the person. Of a part over the limit, the beginning and the
+// end are shown.
 func (s subject) details(visible func(string) string, limit int) string {
 	var b strings.Builder
 	add := func(what, text string) {

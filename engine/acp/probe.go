@@ -21,10 +21,10 @@ import (
 // probeRun is the run id of probe processes. Each probe ends leftovers of an earlier one.
 const probeRun = "acp-probe"
 
-// Profile finds the agent and returns its profile. It starts the program to read its capabilities,
-// once until its file is replaced. An agent that announces a way to resume is started a second time
-// with the first session: if it does not implement the method, it is kept as a resident process.
-// Without an answer the announcement counts, and is tried again after five minutes.
+// Profile finds the agent and returns its profile, by starting the program once until its file is
+// replaced. An agent that announces a way to resume is started again with the first session: if it
+// lacks the method, it becomes a resident process. Without an answer the announcement counts, and
+// is tried again after five minutes.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -47,14 +47,13 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	})
 }
 
-// provisional is how long the profile of an agent is used whose announcement could not be tried.
+// provisional is the lifetime of the profile of an agent whose announcement could not be tried.
 const provisional = 5 * time.Minute
 
-// unreliableAgents lists agents, by the name that they announce, whose sessions are not used though they
-// announce a way to resume them. A probe cannot find these faults: they need a session with a
-// prompt.
+// unreliableAgents lists agents, by announced name, whose sessions are not used: a probe cannot
+// find these faults, which need a session with a prompt.
 var unreliableAgents = map[string]struct {
-	before [2]int // the first reliable version, as major and minor; zero when there is none
+	before [2]int // the first reliable version, as major and minor; zero if none
 	why    string
 }{
 	// Seen with 0.15.10: it stores the last message after it has answered the prompt. When its
@@ -65,8 +64,8 @@ var unreliableAgents = map[string]struct {
 	"gemini-cli": {why: "it refuses to load sessions that it has begun"},
 }
 
-// unreliable says why the sessions of the agent are not used; empty if they are. An agent that does
-// not announce a version counts as an old one.
+// unreliable says why the agent's sessions are not used; else empty. An agent without a version
+// counts as old.
 func (a announcement) unreliable() string {
 	known, found := unreliableAgents[a.Info.Name]
 	if !found {
@@ -80,15 +79,13 @@ func (a announcement) unreliable() string {
 	return known.why
 }
 
-// trial is the result of a try to resume a session without a prompt. The zero trial confirms the
-// announcement, or does not refute it: some agents store a session with its first prompt, and so
-// cannot find this one.
+// trial is the result of a try to resume a session without a prompt. The zero trial does not refute
+// the announcement: some agents store a session with its first prompt, and so cannot find this one.
 type trial struct {
 	refusal   string // the agent does not know the method
 	undecided bool   // the agent opened no session, or did not answer
 }
 
-// profileOf returns the profile of an agent that announces this, after the trial.
 func profileOf(path string, a announcement, tried trial) engine.Profile {
 	kind, ways := fsm.ProfileStickyProcess, a.ways()
 	reason := "announces " + ways
@@ -108,7 +105,7 @@ func profileOf(path string, a announcement, tried trial) engine.Profile {
 }
 
 // probe starts the agent in a temporary folder, asks for its capabilities, and tries to resume a
-// session if it announces that it can.
+// session if announced.
 func (e *Engine) probe(ctx context.Context) (_ announcement, tried trial, _ error) {
 	dir, err := os.MkdirTemp("", "interlude-probe-")
 	if err != nil {
@@ -145,7 +142,6 @@ func (e *Engine) probe(ctx context.Context) (_ announcement, tried trial, _ erro
 	return announced, tried, err
 }
 
-// judge returns the result of the call that resumes a session.
 func judge(ctx context.Context, err error) trial {
 	switch {
 	case unanswered(ctx, err), wantsLogin(err):
@@ -156,10 +152,8 @@ func judge(ctx context.Context, err error) trial {
 	return trial{}
 }
 
-// methodRefused matches the message of an agent that lacks a method and has no code for it.
 var methodRefused = regexp.MustCompile(`(?i)\bmethod not found\b|\bnot (supported|implemented)\b|\bunsupported\b`)
 
-// refusesMethod reports whether the agent lacks the method, whatever the session.
 func refusesMethod(err error) bool {
 	var said *sdk.RequestError
 	return errors.As(err, &said) && (said.Code == codeMethodNotFound || methodRefused.MatchString(describe(said)))
@@ -196,7 +190,7 @@ func (e *Engine) ask(ctx context.Context, in engine.Turn,
 	return a.announced, err
 }
 
-// announcement is an agent's answer to initialize, as far as it is used. Other members may have any
+// announcement is the used part of an agent's answer to initialize. Other members may have any
 // type.
 //
 //nolint:tagliatelle // the protocol's words
@@ -218,7 +212,6 @@ type announcement struct {
 	} `json:"agentCapabilities"`
 }
 
-// String names the agent.
 func (a announcement) String() string {
 	name := a.Info.Title
 	if name == "" {
@@ -230,13 +223,11 @@ func (a announcement) String() string {
 	return process.Clip(strings.TrimSpace(name+" "+a.Info.Version), 200)
 }
 
-// resumes reports whether the agent announces session/resume.
 func (a announcement) resumes() bool {
 	resume := string(a.Capabilities.Session.Resume)
 	return resume != "" && resume != "null" && resume != "false"
 }
 
-// ways names the ways to resume a session; "" without any.
 func (a announcement) ways() string {
 	var ways []string
 	if a.resumes() {
@@ -248,7 +239,6 @@ func (a announcement) ways() string {
 	return strings.Join(ways, " and ")
 }
 
-// methods names the ways to log in.
 func (a announcement) methods() string {
 	ids := make([]string, 0, len(a.Logins))
 	for _, l := range a.Logins {

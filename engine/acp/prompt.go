@@ -15,19 +15,19 @@ import (
 )
 
 // OutputKey is where an agent may put structured output into the _meta of its answer to
-// session/prompt. The protocol has no other place.
+// session/prompt; the protocol has no other place.
 const OutputKey = "interlude/output"
 
-// promptCall is a call of session/prompt, on which the agent works. It may outlive the turn that
-// began it, while a permission request waits.
+// promptCall is a call of session/prompt. It may outlive the turn that began it, while a permission
+// request waits.
 type promptCall struct {
 	done   chan struct{}
 	result promptResult // to be read when done is closed
 	err    error        // to be read when done is closed
 }
 
-// promptResult is the agent's answer to session/prompt, as far as it is used. The structured output
-// stays as it was written.
+// promptResult is the used part of the agent's answer to session/prompt. The structured output
+// stays as written.
 //
 //nolint:tagliatelle // the protocol's words
 type promptResult struct {
@@ -36,7 +36,6 @@ type promptResult struct {
 	Meta       map[string]json.RawMessage `json:"_meta"`
 }
 
-// prompt gives the agent its input.
 func (a *agent) prompt(session, text string) *promptCall {
 	p := &promptCall{done: make(chan struct{})}
 	go func() { // ends with the process at the latest
@@ -48,12 +47,11 @@ func (a *agent) prompt(session, text string) *promptCall {
 	return p
 }
 
-// stop cancels the agent's work.
 func (a *agent) stop() error {
 	return a.notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
 }
 
-// endsWithin waits for the end of the prompt, and reports whether it came in time.
+// endsWithin reports whether the prompt ends in time.
 func (p *promptCall) endsWithin(d time.Duration) bool {
 	patience := time.NewTimer(d)
 	defer patience.Stop()
@@ -73,7 +71,7 @@ func (r promptResult) usage() engine.Usage {
 		OutputTokens: int64(max(0, r.Usage.OutputTokens))}
 }
 
-// errStopped is the end of a prompt that is no success.
+// errStopped is an unsuccessful end of a prompt.
 type errStopped struct {
 	reason sdk.StopReason
 	why    string
@@ -81,7 +79,7 @@ type errStopped struct {
 
 func (s errStopped) Error() string { return fmt.Sprintf("the agent stopped: %s (%s)", s.why, s.reason) }
 
-// endError is nil when the agent ended its turn because it had finished.
+// endError is nil if the agent finished its turn.
 func (r promptResult) endError() error {
 	switch r.StopReason {
 	case sdk.StopReasonEndTurn:
@@ -98,7 +96,6 @@ func (r promptResult) endError() error {
 	return errStopped{r.StopReason, "for a reason that is not known here"}
 }
 
-// structuredOutput is the structured output in the response; nil without any.
 func (t *turn) structuredOutput(r promptResult) json.RawMessage {
 	body := r.Meta[OutputKey]
 	if len(body) > t.cfg.MaxOutput {
@@ -112,7 +109,6 @@ func (t *turn) structuredOutput(r promptResult) json.RawMessage {
 	return json.RawMessage(t.agent.redacted(string(body)))
 }
 
-// describe describes an error of the agent for a person.
 func describe(err error) string {
 	var said *sdk.RequestError
 	if !errors.As(err, &said) {

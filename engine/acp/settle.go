@@ -13,12 +13,11 @@ import (
 
 // settlement is the decision in a person's answer about the requested permission.
 type settlement struct {
-	choice *choice // nil when the answer chooses no option
+	choice *choice // nil if the answer chooses no option
 	text   string  // the agent's input, unless the choice answers a waiting request
 }
 
-// settle reads the answers to the permissions that the last turn asked for; nil when that turn
-// asked for none.
+// settle reads the answers to the last turn's permission requests, if any.
 func (t *turn) settle() *settlement {
 	var all []string
 	var last *settlement
@@ -33,7 +32,7 @@ func (t *turn) settle() *settlement {
 	return last
 }
 
-// settleOne reads the answer to one permission. It adds the decision to the grants once, also when
+// settleOne reads the answer to one permission. It adds the decision to the grants once, even if
 // the turn is repeated.
 func (t *turn) settleOne(a engine.Answer) *settlement {
 	q := t.state.askedFor(a)
@@ -70,7 +69,6 @@ func (t *turn) settleOne(a engine.Answer) *settlement {
 	return &settlement{option, text}
 }
 
-// answerText is the agent's input for the answer.
 func (q *permissionQuestion) answerText(option *choice, text string) string {
 	switch {
 	case option == nil:
@@ -83,10 +81,9 @@ func (q *permissionQuestion) answerText(option *choice, text string) string {
 		"say why you cannot.", q.Title, option.Name)
 }
 
-// choice finds the option that an answer means: by its decision, of which each holds once; by its
-// value, its label or its number in the list; or by yes and no where there is one option to allow
-// and one to reject. An answer that fits two options in any of these ways, or none, chooses
-// nothing; nor does an automatic decision.
+// choice finds the option that an answer means: by its decision, if it holds once; by its value,
+// label or list number; or by yes and no with one option to allow and one to reject. An answer that
+// fits two options in any of these ways, or none, and an automatic decision choose nothing.
 func (q *permissionQuestion) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
 		return nil

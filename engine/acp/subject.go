@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// toolCall describes a tool call. Missing members are taken from an earlier message.
+// toolCall describes a tool call. Missing members come from an earlier message.
 //
 //nolint:tagliatelle // the protocol's words
 type toolCall struct {
@@ -19,10 +19,9 @@ type toolCall struct {
 	Locations json.RawMessage `json:"locations"`
 }
 
-// maxTools bounds how many tool calls of a turn are remembered.
 const maxTools = 256
 
-// tools are the tool calls of a turn, by id: a permission request may give only the id.
+// tools are a turn's tool calls by id: a permission request may give only the id.
 type tools struct {
 	order []string
 	calls map[string]subject
@@ -39,7 +38,7 @@ type subject struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// add stores the description of a tool call. The oldest is dropped when there are too many.
+// add stores a tool call's description, dropping the oldest of too many.
 func (t *tools) add(c toolCall, content json.RawMessage) {
 	if c.ID == "" || len(c.ID) > maxLabel {
 		return
@@ -56,8 +55,7 @@ func (t *tools) add(c toolCall, content json.RawMessage) {
 	t.calls[c.ID] = t.subject(c, content)
 }
 
-// subject describes a tool call: members missing in c and content are taken from an earlier
-// message.
+// subject describes a tool call: members missing in c and content come from an earlier message.
 func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	s := t.calls[c.ID]
 	if c.Kind != nil {
@@ -78,7 +76,7 @@ func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 }
 
 // digest identifies the subject: SHA-256 over its canonical JSON. It is empty for a subject without
-// title, input and content, which cannot be distinguished from another.
+// title, input and content, which cannot be distinguished.
 func (s subject) digest() string {
 	parts := []any{s.Kind, s.Title, canonical(s.RawInput), canonical(s.Locations), canonical(s.Content)}
 	if parts[2] == nil && parts[4] == nil && strings.TrimSpace(s.Title) == "" {
@@ -92,8 +90,8 @@ func (s subject) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical decodes a JSON value so that it is encoded with sorted members, and with its numbers as
-// they were written. An empty value counts as missing.
+// canonical decodes a JSON value to encode it with sorted members and numbers as written. An empty
+// value counts as missing.
 func canonical(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -14,7 +14,7 @@ import (
 )
 
 // turn is one attempt. While it is attached to the agent, agent.handling guards the fields from
-// state on; before and afterwards only the goroutine of RunTurn uses them.
+// state on; before and afterwards only RunTurn's goroutine uses them.
 type turn struct {
 	cfg        *Config
 	agent      *agent
@@ -39,12 +39,11 @@ type turn struct {
 	diagnostics process.Diagnostics
 }
 
-// errLimit is why the engine itself ended a turn.
 type errLimit struct{ what string }
 
 func (e errLimit) Error() string { return "acp: " + e.what }
 
-// startLimits starts the turn's context and its limits; stop ends both.
+// startLimits starts the turn's context and limits; stop ends both.
 func (t *turn) startLimits() (stop func()) {
 	t.ctx, t.halt = context.WithCancelCause(t.parent)
 	t.timer = process.StartTurnTimer(t.cfg.TurnLimit, t.cfg.IdleLimit, "no sign of work",
@@ -55,8 +54,8 @@ func (t *turn) startLimits() (stop func()) {
 	}
 }
 
-// pauseIdle stops measuring the idle time while a sign of work is handled: a slow store is not an
-// idle agent. restartIdle starts it again.
+// pauseIdle pauses the idle time while a sign of work is handled: a slow store is not an idle
+// agent. restartIdle restarts it.
 func (t *turn) pauseIdle() {
 	if t != nil {
 		t.timer.PauseIdle()
@@ -69,14 +68,13 @@ func (t *turn) restartIdle() {
 	}
 }
 
-// diagnose adds a diagnostic. Between turns, when t is nil, it is dropped.
+// diagnose adds a diagnostic; dropped between turns (nil t).
 func (t *turn) diagnose(code fsm.Warning, detail string) {
 	if t != nil {
 		t.diagnostics.Add(code, detail)
 	}
 }
 
-// validUTF8 replaces invalid UTF-8, with a diagnostic.
 func (t *turn) validUTF8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -87,8 +85,8 @@ func (t *turn) validUTF8(text []byte) []byte {
 	return []byte(t.diagnostics.ValidUTF8(string(text)))
 }
 
-// sendInput gives the agent the turn's input and waits until its prompt has ended. h is the
-// permission request that stayed open since the last turn, nil for none.
+// sendInput sends the turn's input and waits until its prompt has ended. h is the permission
+// request left open by the last turn, or nil.
 func (t *turn) sendInput(h *waitingRequest) error {
 	s, text := t.settle(), t.in.Input()
 	if s != nil {
@@ -114,8 +112,7 @@ func (t *turn) sendInput(h *waitingRequest) error {
 	return t.awaitPrompt(t.agent.prompt(t.state.Session, escapeCommand(text)))
 }
 
-// escapeCommand keeps an agent from parsing a text as one of its commands, which begin with a
-// slash.
+// escapeCommand keeps an agent from parsing a text as one of its slash commands.
 func escapeCommand(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "/") {
 		return "The input is this text, and no command:\n" + text
@@ -123,8 +120,7 @@ func escapeCommand(text string) string {
 	return text
 }
 
-// awaitPrompt waits until the prompt has ended or the turn must stop. It returns the error of the
-// prompt, or why the turn stops.
+// awaitPrompt waits until the prompt has ended or the turn must stop, and returns why.
 func (t *turn) awaitPrompt(p *promptCall) error {
 	select {
 	case <-p.done:
@@ -143,7 +139,7 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	case breaksConnection(why):
 		return why
 	case !errors.Is(why, errAsked): // an agent that asked is canceled already
-		_ = t.agent.stop() // when this fails, the agent is ended after the grace
+		_ = t.agent.stop() // if this fails, the agent is ended after the grace
 	}
 	if !p.endsWithin(t.cfg.Grace) {
 		return errors.Join(why, errUnstopped)
@@ -155,7 +151,6 @@ func (t *turn) awaitPrompt(p *promptCall) error {
 	return why
 }
 
-// addResult adds the result of an ended prompt to the outcome.
 func (t *turn) addResult(p *promptCall) error {
 	if p.err != nil {
 		return p.err
@@ -167,9 +162,8 @@ func (t *turn) addResult(p *promptCall) error {
 	return p.result.endError()
 }
 
-// addUsage adds the tokens of an ended prompt to the outcome, however the prompt has ended: one
-// that was canceled has used them too. A turn has two prompts if it first dismisses a waiting
-// one.
+// addUsage adds an ended prompt's tokens, also of a canceled one. A turn has two prompts if it
+// first dismisses a waiting one.
 func (t *turn) addUsage(p *promptCall) {
 	if p.err != nil {
 		return
@@ -179,5 +173,4 @@ func (t *turn) addUsage(p *promptCall) {
 	t.out.Usage = t.out.Usage.Add(p.result.usage())
 }
 
-// errUnstopped says that the agent did not stop after a cancel.
 var errUnstopped = errors.New("acp: the agent did not stop when it was told to")

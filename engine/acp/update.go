@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// updateParams are the parameters of session/update, as far as a turn needs them.
 type updateParams struct {
 	SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
 	Update    struct {
@@ -23,9 +22,9 @@ type updateParams struct {
 	} `json:"update"`
 }
 
-// isNotice reports whether a chunk of a message is a notice: a remark of the agent's program, not of
-// its model. claude-agent-acp marks some so for clients that do not announce session.notices, and
-// versions that do not know this word for all clients.
+// isNotice reports whether a chunk is a notice: a remark of the agent's program, not its model.
+// claude-agent-acp marks some so for clients that do not announce session.notices, and older
+// versions for all clients.
 func isNotice(meta json.RawMessage) bool {
 	var of struct {
 		ClaudeCode struct {
@@ -36,7 +35,6 @@ func isNotice(meta json.RawMessage) bool {
 	return of.ClaudeCode.Kind == "informational" || of.ClaudeCode.Kind == "mcpServerStatus"
 }
 
-// update handles a notification about the agent's work.
 func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	var n updateParams
 	if err := json.Unmarshal(params, &n); err != nil {
@@ -72,7 +70,7 @@ func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	}
 }
 
-// addNotice handles a notice: a server that did not start, or a substituted model. It is a
+// addNotice handles a notice, such as a server that did not start or a substituted model: a
 // diagnostic, not part of the final text.
 func (t *turn) addNotice(params json.RawMessage) {
 	var n struct {
@@ -98,10 +96,8 @@ func (t *turn) diagnoseNotice(text string) {
 	}
 }
 
-// maxNotice bounds the text of a notice in a diagnostic, in bytes.
 const maxNotice = 1000
 
-// textOf returns the text of a content block; empty for another type.
 func textOf(content json.RawMessage) string {
 	var block struct{ Type, Text string }
 	if err := json.Unmarshal(content, &block); err != nil || block.Type != "text" {
@@ -110,7 +106,6 @@ func textOf(content json.RawMessage) string {
 	return block.Text
 }
 
-// addChunk adds a piece of a message.
 func (t *turn) addChunk(id string, content json.RawMessage, ref *engine.RawRef) error {
 	text := textOf(content)
 	if text == "" {
@@ -127,7 +122,6 @@ func (t *turn) addChunk(id string, content json.RawMessage, ref *engine.RawRef) 
 	return nil
 }
 
-// storeMessage stores an intermediate message.
 func (t *turn) storeMessage(m engine.Message) error {
 	if err := context.Cause(t.ctx); err != nil {
 		return err
@@ -136,8 +130,8 @@ func (t *turn) storeMessage(m engine.Message) error {
 	return t.sink.Message(t.ctx, m)
 }
 
-// messages are the texts of the agent in a turn. The last one is the final text and no intermediate
-// message: a message is therefore stored only when the next one has come.
+// messages are the agent's texts in a turn. The last one is the final text and no intermediate
+// message, so a message is stored only when the next one has come.
 type messages struct {
 	id       string
 	text     strings.Builder
@@ -162,7 +156,7 @@ func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool
 	return cut
 }
 
-// end makes one message of the pieces so far, and passes the message before it to store.
+// end makes one message of the pieces so far, and passes the previous message to store.
 func (m *messages) end(store func(engine.Message) error) error {
 	if m.text.Len() == 0 {
 		return nil
@@ -177,21 +171,19 @@ func (m *messages) end(store func(engine.Message) error) error {
 	return store(*before)
 }
 
-// final removes and returns the last message, nil when there was none.
 func (m *messages) final() *engine.Message {
 	last := m.last
 	m.last = nil
 	return last
 }
 
-// A transcript has the lines of both sides. These marks at the beginning of a line say who wrote
-// it.
+// These marks say which side wrote a line of the transcript.
 const (
 	fromAgent = "< "
 	toAgent   = "> "
 )
 
-// span is the part of the transcript from one line to another; nil when either is not in it.
+// span is the part of the transcript between two lines; nil if either is missing.
 func span(first, last *engine.RawRef) *engine.RawRef {
 	if first == nil || last == nil {
 		return nil

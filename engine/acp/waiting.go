@@ -2,14 +2,13 @@ package acp
 
 import "time"
 
-// maxQueued is the number of permission requests that may wait behind the one being asked.
 const maxQueued = 16
 
-// waitingRequest is a permission request that stays open while its run waits. It is guarded by agent.handling
-// until a turn has detached it.
+// waitingRequest is a permission request that stays open while its run waits. It is guarded by
+// agent.handling until a turn has detached it.
 type waitingRequest struct {
 	request envelope
-	queued  []envelope  // requests that came later; a person is asked about one at a time
+	queued  []envelope  // later requests; a person is asked about one at a time
 	prompt  *promptCall // to which the request belongs
 	timer   *time.Timer
 	expired bool
@@ -32,7 +31,6 @@ func (t *turn) keepWaiting(p *promptCall) {
 	})
 }
 
-// enqueue queues a request behind the waiting one.
 func (h *waitingRequest) enqueue(a *agent, e envelope) {
 	if h.expired || len(h.queued) == maxQueued {
 		a.answerPermission(e, nil)
@@ -41,7 +39,6 @@ func (h *waitingRequest) enqueue(a *agent, e envelope) {
 	h.queued = append(h.queued, e)
 }
 
-// cancel answers all waiting requests as canceled.
 func (h *waitingRequest) cancel(a *agent) {
 	if h.expired {
 		return
@@ -54,7 +51,7 @@ func (h *waitingRequest) cancel(a *agent) {
 	h.queued = nil
 }
 
-// detachWaiting passes the waiting request to the continuing turn; nil if there is none.
+// detachWaiting passes the waiting request, or nil, to the continuing turn.
 func (a *agent) detachWaiting() *waitingRequest {
 	a.handling.Lock()
 	defer a.handling.Unlock()
@@ -66,7 +63,6 @@ func (a *agent) detachWaiting() *waitingRequest {
 	return h
 }
 
-// open reports whether the request still waits for its answer.
 func (h *waitingRequest) open() bool {
 	select {
 	case <-h.prompt.done:
@@ -76,8 +72,8 @@ func (h *waitingRequest) open() bool {
 	}
 }
 
-// dismiss answers the waiting permission requests as canceled. It reports whether the agent then ended
-// its prompt within the grace.
+// dismiss answers the waiting requests as canceled, and reports whether the agent then ended its
+// prompt within the grace.
 func (h *waitingRequest) dismiss(a *agent, grace time.Duration) bool {
 	a.handling.Lock()
 	h.cancel(a)

@@ -15,13 +15,12 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// errEnded says that the agent's output has ended.
 var errEnded = errors.New("acp: the agent has ended")
 
-// errUnread says that an agent sends requests and does not read the answers.
+// errUnread: an agent sends requests and does not read the answers.
 var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
 
-// errProtocol says that after an agent's message the host cannot know which call it answered.
+// errProtocol: after an agent's message the host cannot know which call it answered.
 type errProtocol struct{ what string }
 
 func (e errProtocol) Error() string { return "acp: the agent does not keep to the protocol: " + e.what }
@@ -33,7 +32,6 @@ const (
 	codeAuthRequired   = -32000
 )
 
-// envelope is a JSON-RPC message of the agent.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -42,8 +40,7 @@ type envelope struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// failure is the error of an answer, nil when it has none. An error that is a plain string is
-// accepted.
+// failure is an answer's error, or nil. An error that is a plain string is accepted.
 func (e envelope) failure() *sdk.RequestError {
 	if len(e.Error) == 0 || string(e.Error) == "null" {
 		return nil
@@ -59,12 +56,12 @@ func (e envelope) failure() *sdk.RequestError {
 	return said
 }
 
-// wire is the host's side of a connection. It uses the SDK's types and not its connection, which
+// wire is the host's side of a connection. It uses the SDK's types but not its connection, which
 // ends when a thousand updates wait to be stored, may lose a response written before the exit, and
-// does not report positions in the stream.
+// reports no positions in the stream.
 type wire struct {
 	out         chan []byte     // lines for the agent's writer
-	written     chan struct{}   // the writer has written a line
+	written     chan struct{}   // signals a written line
 	ended       <-chan struct{} // the process has ended: no more writes
 	outputEnded chan struct{}   // closed when the agent's output has ended
 	record      func(line string)
@@ -72,12 +69,12 @@ type wire struct {
 	mu     sync.Mutex
 	last   int64                   // guarded by mu; the newest call
 	calls  map[int64]chan envelope // guarded by mu; waiting calls
-	broken chan struct{}           // closed when why is set
+	broken chan struct{}           // guarded by mu until broken is closed
 	why    error                   // guarded by mu until broken is closed; why the connection is broken
 }
 
 const (
-	maxUnread = 1024 // messages that may be queued for an agent that does not read
+	maxUnread = 1024 // messages queued for an agent that does not read
 	maxID     = 256  // bytes of the id of an agent's request
 )
 
@@ -90,7 +87,7 @@ func newWire(ended <-chan struct{}, record func(string)) *wire {
 	}
 }
 
-// fail breaks the connection: all calls, also later ones, end with why. The first reason stays.
+// fail breaks the connection: all calls, also later ones, end with the first why.
 func (w *wire) fail(why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +97,6 @@ func (w *wire) fail(why error) {
 	}
 }
 
-// request, notification and answer are the messages that the host writes.
 type request struct {
 	JSONRPC string `json:"jsonrpc"`
 	ID      int64  `json:"id"`
@@ -123,8 +119,8 @@ type answer struct {
 
 const version2 = "2.0"
 
-// send queues a message for the agent's writer. It never waits, since its callers hold locks: when
-// an agent leaves too many messages unread, the connection is broken.
+// send queues a message for the writer. It never waits, since its callers hold locks: too many
+// unread messages break the connection.
 func (w *wire) send(message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -144,10 +140,9 @@ func (w *wire) send(message any) error {
 	}
 }
 
-// pace slows down an agent that writes requests faster than it reads the answers: it waits until at
-// most half of the queue is unread, so that the agent's next output is read only then. When the
-// agent reads nothing for the time of patience, the connection is broken. pace is called without a
-// lock.
+// pace slows down an agent that writes requests faster than it reads answers: it waits until at
+// most half of the queue is unread, before more output is read. If the agent reads nothing for the
+// time of patience, the connection is broken. pace is called without a lock.
 func (w *wire) pace(patience time.Duration) {
 	if len(w.out) <= maxUnread/2 {
 		return
@@ -181,7 +176,7 @@ func (w *wire) refuse(id json.RawMessage, why *sdk.RequestError) error {
 	return w.answer(answer{JSONRPC: version2, ID: id, Error: why})
 }
 
-// answer sends an answer. It repeats the id of the agent's request, whose length is limited because
+// answer sends an answer with the id of the agent's request, whose length is limited because
 // answers are queued in memory.
 func (w *wire) answer(a answer) error {
 	if len(a.ID) > maxID {
@@ -235,8 +230,8 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 }
 
 // deliver gives an answer to its call, and reports whether a call waited for it. A second or late
-// answer is ignored. An answer with an unknown id may be meant for a call that waits, which would
-// then wait forever: the connection is broken.
+// answer is ignored. An answer with an unknown id may be meant for a waiting call, which would
+// never end: the connection is broken.
 func (w *wire) deliver(e envelope) (waitedFor bool) {
 	id, known := callOf(e.ID)
 	w.mu.Lock()
@@ -259,8 +254,7 @@ func (w *wire) deliver(e envelope) (waitedFor bool) {
 	return false
 }
 
-// callOf reads the id of an answer. The host's ids are integers; an agent that returns one as a
-// string, or as 1.0, is understood.
+// callOf reads the id of an answer. The host's integers are also accepted as a string or as 1.0.
 func callOf(raw json.RawMessage) (id int64, ok bool) {
 	text := bytes.Trim(raw, `"`)
 	if id, err := strconv.ParseInt(string(text), 10, 64); err == nil {

@@ -18,12 +18,12 @@ type Config struct {
 	// Name is the engine's name in its session handles; "adk" when empty. Runs that wait can only
 	// be resumed under the same name.
 	Name string
-	// Revision says which revision of the agent this is. A run that waits in another one is refused
+	// Revision is the agent's revision. A run that waits in another one is refused
 	// (SESSION_RESUME_FAILED). Empty: no revisions.
 	Revision string
 
-	// Dir is a folder where sessions are kept instead, in a folder for each run, which the host
-	// removes when it removes the run. All processes that execute runs must share it.
+	// Dir is another folder for sessions, with a folder per run, which the host removes with the
+	// run. All processes that execute runs must share it.
 	Dir string
 	// Store keeps the sessions instead.
 	Store checkpoint.Store
@@ -33,12 +33,12 @@ type Config struct {
 	// ("user:") is shared between attempts.
 	Sessions session.Service
 
-	// App and User are ADK's names of the application and of whom the sessions belong to;
-	// "interlude" and "user" when empty.
+	// App and User are ADK's names of the application and the sessions' owner; "interlude" and
+	// "user" when empty.
 	App, User string
 	// Runner may add artifacts, memory and plugins. It is called for each turn.
 	Runner func(*runner.Config)
-	// Run is given to each run of the agent.
+	// Run is passed to each run of the agent.
 	Run agent.RunConfig
 
 	// Question creates the question for an interrupt. Nil: Ask.
@@ -64,7 +64,6 @@ const (
 	EndsRun
 )
 
-// withDefaults fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	if c.Ends != EndsTurn && c.Ends != EndsRun {
 		return c, fmt.Errorf("adk: Config.Ends is %d, want EndsTurn or EndsRun", c.Ends)
@@ -88,7 +87,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// versions returns where the engine stores its sessions.
 func (c Config) versions() checkpoint.Sessions {
 	return checkpoint.Sessions{Engine: c.Name, Version: "1", Revision: c.Revision, Store: c.Store}
 }

@@ -19,7 +19,7 @@ import (
 
 // Engine runs the turns of one agent. It is safe for concurrent use by different runs.
 type Engine struct {
-	checkpoint.Resumable // its Check does not look for a session in the host's own service: the turn does
+	checkpoint.Resumable // its Check does not look into the host's own service: the turn does
 
 	cfg      Config
 	newAgent func(context.Context) (agent.Agent, error)
@@ -32,9 +32,9 @@ var (
 	_ engine.Brancher = (*Engine)(nil)
 )
 
-// New returns an engine of an agent or workflow. newAgent makes the root agent, and is called for
-// each turn: ADK's runner sets up an agent when it first runs it, so that one agent must not begin
-// to run twice at one time. Models, tools and toolsets may be shared.
+// New returns an engine of an agent or workflow. newAgent makes the root agent for each turn: ADK's
+// runner sets up an agent on its first run, so one agent must not begin to run twice concurrently.
+// Models, tools and toolsets may be shared.
 func New(newAgent func(context.Context) (agent.Agent, error), cfg Config) (*Engine, error) {
 	if newAgent == nil {
 		return nil, errors.New("adk: the function that makes the agent is nil")
@@ -48,7 +48,7 @@ func New(newAgent func(context.Context) (agent.Agent, error), cfg Config) (*Engi
 	return e, nil
 }
 
-// branched is the version for a fork. It has its own copy of a session in the host's service.
+// branched is the version for a fork, with its own copy of a session in the host's service.
 func (e *Engine) branched(ctx context.Context, t engine.Turn, body []byte) ([]byte, error) {
 	k, err := readSession(body)
 	if err != nil {
@@ -102,7 +102,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 // runActive runs the agent. The outcome is without its usage.
 func (e *Engine) runActive(ctx context.Context, p *activeTurn, before *savedSession) (engine.Outcome, error) {
 	after, err := e.runAgent(context.WithValue(ctx, turnKey{}, p), p, before)
-	// The result came too late: the attempt may not be the run's any more.
+	// The result came too late: the run may belong to another attempt.
 	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
@@ -112,7 +112,6 @@ func (e *Engine) runActive(ctx context.Context, p *activeTurn, before *savedSess
 	return e.outcome(ctx, p, after)
 }
 
-// storeFirstHandle stores the handle of the run's first turn.
 func (e *Engine) storeFirstHandle(ctx context.Context, t engine.Turn, s engine.Sink) error {
 	if t.Session != nil {
 		return nil
@@ -150,7 +149,6 @@ func (e *Engine) applyAnswers(ctx context.Context, t engine.Turn, k *savedSessio
 	return nil
 }
 
-// applyAnswer stores the response that the answer gives to the pending call.
 func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall, answer engine.Answer) error {
 	if answer.Digest != "" && answer.Digest != o.asked().Digest() {
 		return o.anotherCall()
@@ -173,8 +171,7 @@ func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall,
 	return nil
 }
 
-// runInput is the agent's input: the responses to its pending calls, or the prompt or answer as
-// text.
+// runInput is the agent's input: responses to its pending calls, or a text.
 func runInput(t engine.Turn, k *savedSession) *genai.Content {
 	if len(k.Open) == 0 {
 		return genai.NewContentFromText(t.Input(), genai.RoleUser)
@@ -188,7 +185,6 @@ func runInput(t engine.Turn, k *savedSession) *genai.Content {
 	return c
 }
 
-// outcome is the evidence of a turn in which the agent ran.
 func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession) (engine.Outcome, error) {
 	if len(after.Open) == 0 {
 		return e.ends(ctx, p, after)
@@ -220,7 +216,6 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 	return e.ask(ctx, p.turn, after)
 }
 
-// ends is the outcome of a turn in which the agent came to its end.
 func (e *Engine) ends(ctx context.Context, p *activeTurn, after *savedSession) (engine.Outcome, error) {
 	o := engine.Say(p.text())
 	if e.cfg.Ends == EndsRun {
@@ -266,7 +261,7 @@ func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *s
 	return o, nil
 }
 
-// failure gives an error of an agent its code: its own when it is a Failure.
+// failure gives an error its code: its own if it is a Failure.
 func failure(err error) error {
 	var f *engine.Failure
 	if errors.As(err, &f) {

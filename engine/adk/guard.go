@@ -26,7 +26,7 @@ func Guard(a agent.Agent) (agent.Agent, error) {
 	})
 }
 
-// guarded yields the agent's events until it ends or panics. stopped says that yield wants no more.
+// guarded yields the agent's events until it ends or panics. stopped: yield wants no more.
 func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event, error) bool) (stopped bool,
 	failed error) {
 	yielding := false

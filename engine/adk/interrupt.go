@@ -14,7 +14,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Kind is the kind of an interrupt.
 type Kind string
 
 // Kinds of interrupts.
@@ -27,26 +26,25 @@ const (
 	Result Kind = "result"
 )
 
-// Interrupt is a function call that waits for its response.
 type Interrupt struct {
-	// ID is the call's, and of the response to it.
+	// ID is the id of the call and its response.
 	ID   string `json:"id"`
 	Kind Kind   `json:"kind"`
-	// Agent is the name of the agent that waits.
+	// Agent is the waiting agent's name.
 	Agent string `json:"agent,omitempty"`
-	// Tool and Args describe the call that waits: of the tool that needs a confirmation, or of the
-	// long-running tool. Tool is empty for Input.
+	// Tool and Args are the waiting call's: of the tool to confirm, or the long-running tool. Tool
+	// is empty for Input.
 	Tool string         `json:"tool,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
-	// Message is the text of the tool or node for the person.
+	// Message is the tool's or node's text for the person.
 	Message string `json:"message,omitempty"`
-	// Payload is its additional data; after a restart as JSON decodes it.
+	// Payload is its additional data; after a restart as decoded from JSON.
 	Payload any `json:"payload,omitempty"`
-	// Schema is the required form of the input; nil for any.
+	// Schema is the required form of the input, or nil.
 	Schema *jsonschema.Schema `json:"schema,omitempty"`
-	// Interim is the immediate result of a long-running tool; nil without one.
+	// Interim is a long-running tool's immediate result, or nil.
 	Interim map[string]any `json:"interim,omitempty"`
-	// Question is the question that was asked: empty for Config.Question, set for Config.Reply.
+	// Question is the asked question: empty for Config.Question, set for Config.Reply.
 	Question interaction.Question `json:"question"`
 }
 
@@ -108,7 +106,6 @@ func interruptOf(ev *session.Event, call *genai.FunctionCall) Interrupt {
 	return i
 }
 
-// function is the name of the function that the response is for.
 func (i Interrupt) function() string {
 	switch i.Kind {
 	case Confirmation:
@@ -120,7 +117,6 @@ func (i Interrupt) function() string {
 	return i.Tool
 }
 
-// convert converts v to another type, by its JSON.
 func convert(v, into any) error {
 	body, err := json.Marshal(v)
 	if err != nil {

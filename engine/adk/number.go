@@ -10,17 +10,16 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 )
 
-// decode reads JSON with its numbers as written, so that a tool gets the shown arguments after a
-// restart too.
+// decode reads JSON with numbers as written, so that a tool gets the shown arguments also after a
+// restart.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	return d.Decode(into)
 }
 
-// exactNumber converts each json.Number in a decoded value: to a float64, as encoding/json does, or
-// when that cannot hold the number exactly to an int64 or uint64. It stays a json.Number when none
-// of these can.
+// exactNumber converts each json.Number in a decoded value to a float64 or, if that is inexact, to
+// an int64 or uint64, or keeps it.
 func exactNumber(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -68,8 +67,8 @@ func number(n json.Number) any {
 	return f
 }
 
-// numbers are the parts of a saved session that can hold any JSON value. They are decoded
-// separately, since session.Event decodes every number as a float64.
+// numbers are the parts of a saved session with arbitrary JSON, decoded separately, since
+// session.Event decodes every number as a float64.
 type numbers struct {
 	Open []struct {
 		Args     map[string]any `json:"args"`
@@ -96,7 +95,6 @@ type numbers struct {
 	} `json:"events"`
 }
 
-// restore replaces the numbers in the decoded session by the exact ones in its JSON.
 func (k *savedSession) restore(body []byte) error {
 	var n numbers
 	if err := decode(body, &n); err != nil {
@@ -131,8 +129,8 @@ func (k *savedSession) restore(body []byte) error {
 	return nil
 }
 
-// restoreOriginal decodes the call that a confirmation is about with its exact numbers. Without it,
-// ADK would convert the stored map, and every number in it to a float64.
+// restoreOriginal decodes a confirmation's call with exact numbers; ADK would convert the stored
+// map's numbers to float64.
 func restoreOriginal(call *genai.FunctionCall) {
 	const key = "originalFunctionCall"
 	wrapped, ok := call.Args[key].(map[string]any)

@@ -50,7 +50,6 @@ func Respond(i Interrupt, a interaction.Answer) (map[string]any, error) {
 	return map[string]any{"output": a.Text}, nil
 }
 
-// agreed reads a plain yes or no.
 func agreed(text string) (yes, plain bool) {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.!\"'")) {
 	case "yes", "y", "ok", "okay", "true", "confirm", "confirmed", "approve", "approved", "accept", "allow", "go ahead":
@@ -61,7 +60,6 @@ func agreed(text string) (yes, plain bool) {
 	return false, false
 }
 
-// input reads an answer as the schema wants it.
 func input(schema *jsonschema.Schema, a interaction.Answer) (map[string]any, error) {
 	if schema == nil {
 		return given(a.Text)

@@ -20,8 +20,8 @@ import (
 
 // savedSession is the session for the next turn: a version of package checkpoint, as JSON.
 type savedSession struct {
-	// Open are the calls that wait for their responses. The agent gets all responses together, also
-	// when they were answered in several turns.
+	// Open are the calls that wait for responses. The agent gets all responses together, even if
+	// they were answered in several turns.
 	Open []pendingCall `json:"open,omitempty"`
 	// State and Events are ADK's session, unless it is in the host's service, under the id Session.
 	State   map[string]any   `json:"state,omitempty"`
@@ -31,11 +31,10 @@ type savedSession struct {
 	Older []string `json:"older,omitempty"`
 }
 
-// pendingCall is an interrupt and, when it was answered, the response.
 type pendingCall struct {
 	Interrupt
 
-	// Document has all of the question's context when the question shows only a part.
+	// Document has all of the question's context if the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
 	Response map[string]any     `json:"response,omitempty"`
 	// Decided is a decision about the call that is not a text.
@@ -44,7 +43,6 @@ type pendingCall struct {
 	Need string `json:"need,omitempty"`
 }
 
-// asked is the question as a person is asked it.
 func (o *pendingCall) asked() interaction.Question {
 	q := o.Question
 	if o.Need != "" {
@@ -58,7 +56,6 @@ func (o *pendingCall) anotherCall() error {
 	return resumeFailed(fmt.Errorf("adk: the call %s of the tool %q is not the one that was approved", o.ID, o.Tool))
 }
 
-// waits reports whether a call has no response.
 func (k *savedSession) waits() bool {
 	return slices.ContainsFunc(k.Open, func(o pendingCall) bool { return o.Response == nil })
 }
@@ -93,8 +90,8 @@ func resumeFailed(err error) error {
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
 }
 
-// turnSession creates the turn's own session, with the events and the state of the saved one, and
-// with the arguments that were edited. The decisions are those about pending calls.
+// turnSession creates the turn's session, with the saved events and state, and the edited
+// arguments. The decisions are those about pending calls.
 func (e *Engine) turnSession(ctx context.Context, t engine.Turn, k *savedSession) (session.Service,
 	session.Session, decisions, error,
 ) {
@@ -121,7 +118,6 @@ func (e *Engine) turnSession(ctx context.Context, t engine.Turn, k *savedSession
 	return service, created, decided, nil
 }
 
-// readService reads a session in the host's service.
 func (e *Engine) readService(ctx context.Context, id string) (map[string]any, []*session.Event, error) {
 	before, err := e.cfg.Sessions.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User, SessionID: id})
 	if err != nil {
@@ -130,7 +126,6 @@ func (e *Engine) readService(ctx context.Context, id string) (map[string]any, []
 	return sessionOnlyState(before.Session.State()), eventsOf(before.Session), nil
 }
 
-// createSession creates a session of the turn's own with this state and these events.
 func (e *Engine) createSession(ctx context.Context, service session.Service, t engine.Turn, state map[string]any,
 	events []*session.Event) (session.Session, error) {
 	created, err := service.Create(ctx, &session.CreateRequest{
@@ -148,8 +143,8 @@ func (e *Engine) createSession(ctx context.Context, service session.Service, t e
 	return created.Session, nil
 }
 
-// copySession has the saved session name a copy of its session in the host's service, and none of
-// another run's, which deletes its own.
+// copySession replaces the saved session by a copy in the host's service, without older sessions,
+// which the other run deletes.
 func (e *Engine) copySession(ctx context.Context, t engine.Turn, k *savedSession) error {
 	state, events, err := e.readService(ctx, k.Session)
 	if err != nil {
@@ -199,7 +194,7 @@ func eventsOf(s session.Session) []*session.Event {
 	return events
 }
 
-// snapshot reads the turn's session after the agent has run, as it is to be saved.
+// snapshot reads the turn's session after the agent has run.
 func (e *Engine) snapshot(ctx context.Context, service session.Service, id string, before *savedSession) (*savedSession,
 	error) {
 	got, err := service.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User, SessionID: id})
@@ -224,11 +219,11 @@ func (e *Engine) snapshot(ctx context.Context, service session.Service, id strin
 	return k, nil
 }
 
-// maxOlder is how many earlier sessions are named. The oldest of them is deleted in the next turn.
+// maxOlder is how many earlier sessions are named. The next turn deletes the oldest.
 const maxOlder = 2
 
-// deleteOldSession deletes the oldest session in the host's service, which no turn resumes any
-// more. An error is ignored: a session that stays does no harm.
+// deleteOldSession deletes the oldest session in the host's service, which no turn resumes. Errors
+// are ignored: a leftover session does no harm.
 func (e *Engine) deleteOldSession(ctx context.Context, k *savedSession) {
 	if e.cfg.Sessions == nil || len(k.Older) < maxOlder {
 		return

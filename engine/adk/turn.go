@@ -14,25 +14,23 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// activeTurn is a turn in which the agent runs.
 type activeTurn struct {
 	turn   engine.Turn
 	sink   engine.Sink
 	cancel context.CancelCauseFunc
 
-	lastText string // the agent's last message; the final text when none follows
-	// The output of the last workflow node: as text when it is no JSON object, which is the final
-	// text when there is no message.
+	lastText string // the agent's last message; the final text if none follows
+	// The last workflow node's output as text, if it is no JSON object: the final text without a
+	// message.
 	textOutput string
-	output     json.RawMessage // a JSON object; nil for none
+	output     json.RawMessage // a JSON object, or nil
 	usage      engine.Usage
 	branches   map[string]string // of agents by name, as the branches of their events
 }
 
 type turnKey struct{}
 
-// runAgent runs the agent in a new session of the turn's own, and returns the session as it is
-// stored.
+// runAgent runs the agent in a new session of the turn, and returns the session to store.
 func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSession) (*savedSession, error) {
 	service, s, decided, err := e.turnSession(ctx, p.turn, before)
 	if err != nil {
@@ -46,7 +44,7 @@ func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSessi
 	if e.cfg.Runner != nil {
 		e.cfg.Runner(&cfg)
 	}
-	cfg.SessionService = service // overrides what Runner has set: the turn's session is in it
+	cfg.SessionService = service // overrides Runner's: it has the turn's session
 	if cfg.PluginConfig.Plugins, err = withOwnIDs(cfg.PluginConfig.Plugins); err != nil {
 		return nil, err
 	}
@@ -54,7 +52,7 @@ func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSessi
 	if err != nil {
 		return nil, err
 	}
-	// The last one, so that no plugin of the host changes the arguments afterwards.
+	// Last, so that no plugin of the host changes the arguments afterwards.
 	cfg.PluginConfig.Plugins = append(cfg.PluginConfig.Plugins, approvals)
 	r, err := runner.New(cfg)
 	if err != nil {
@@ -78,8 +76,8 @@ func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSessi
 	return after, err
 }
 
-// handleEvent handles an event of the agent. A message before a tool call is stored at once. Any
-// other message is stored when the next one comes, since the last one is no intermediate message.
+// handleEvent handles an event of the agent. A message before a tool call is stored at once, any
+// other when the next one comes, since the last one is no intermediate message.
 func (p *activeTurn) handleEvent(ctx context.Context, ev *session.Event) error {
 	if ev == nil || ev.Partial || ev.Author == userAuthor {
 		return nil
@@ -121,7 +119,6 @@ func (p *activeTurn) handleEvent(ctx context.Context, ev *session.Event) error {
 	return nil
 }
 
-// setOutput stores the output of a workflow node.
 func (p *activeTurn) setOutput(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -139,7 +136,6 @@ func (p *activeTurn) setOutput(v any) error {
 	return nil
 }
 
-// text is the final text.
 func (p *activeTurn) text() string {
 	if p.lastText == "" {
 		return p.textOutput
@@ -147,7 +143,6 @@ func (p *activeTurn) text() string {
 	return p.lastText
 }
 
-// flush stores the last message as an intermediate one.
 func (p *activeTurn) flush(ctx context.Context) error {
 	said := p.lastText
 	p.lastText = ""
@@ -157,8 +152,8 @@ func (p *activeTurn) flush(ctx context.Context) error {
 	return p.say(ctx, said)
 }
 
-// say stores an intermediate message. When the attempt is no longer the run's, it cancels the turn,
-// also when the caller ignores the error.
+// say stores an intermediate message. If the run no longer belongs to this attempt, it cancels the
+// turn, even if the caller ignores the error.
 func (p *activeTurn) say(ctx context.Context, text string) error {
 	err := p.sink.Message(ctx, engine.Message{Text: text})
 	if errors.Is(err, engine.ErrStale) {
@@ -167,9 +162,9 @@ func (p *activeTurn) say(ctx context.Context, text string) error {
 	return err
 }
 
-// Say stores an intermediate message of the assistant. Call it from within a tool or node, with the
-// context that the call was given. A tool that gets an error should return it: the attempt is no
-// longer the run's (engine.ErrStale), or the store has failed.
+// Say stores an intermediate message of the assistant. Call it within a tool or node, with the
+// call's context. A tool that gets an error should return it: the run no longer belongs to this
+// attempt (engine.ErrStale), or the store has failed.
 func Say(ctx context.Context, text string) error {
 	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {
@@ -178,8 +173,8 @@ func Say(ctx context.Context, text string) error {
 	return p.say(ctx, text)
 }
 
-// Turn returns the turn of a tool or node, for its folders; ctx is the given context. False: there
-// is none.
+// Turn returns the turn in which a tool or node runs, for example for its folders; ctx is the
+// call's context. False: outside of a turn.
 func Turn(ctx context.Context) (engine.Turn, bool) {
 	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {

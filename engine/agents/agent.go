@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// agent describes one agent.
 type agent struct {
 	// name is the engine's, in handles, and the program's.
 	name string
@@ -112,5 +111,4 @@ func (o Options) variable(name string) string {
 // autoArg is the place of the full-auto flags.
 const autoArg = "{auto}"
 
-// with is a call with more arguments.
 func with(call []string, more ...string) []string { return slices.Concat(call, more) }

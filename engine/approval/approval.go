@@ -32,8 +32,8 @@ func Cut(s string, limit int) (shown string, hidden int) {
 	return s[:head] + gap(tail-head) + s[tail:], tail - head
 }
 
-// Ref is the Ref of a question about the call with this id: the id itself, or its digest where it
-// cannot be a Ref as it is.
+// Ref is the Ref of a question about the call with this id: the id itself, or its digest if
+// unsuitable.
 func Ref(id string) string {
 	if len(id) <= interaction.MaxRef && utf8.ValidString(id) && !strings.Contains(id, "\x00") {
 		return id

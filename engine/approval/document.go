@@ -12,15 +12,13 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Document is a file with a text that is too long for a question, of which the question shows a
-// part. It is an artifact of the run, where the person finds it. Since the agent can write there
-// too, the decision holds only for the text with this digest.
+// Document is a file, an artifact of the run, with a text of which a question shows a part. The
+// agent can write there too, so the decision holds only for the text with this digest.
 type Document struct {
 	Name string `json:"name"`
 	Sum  string `json:"sum"` // SHA-256
 }
 
-// maxDocument is how large a document may be, in bytes.
 const maxDocument = 256 << 20
 
 // Write writes a new document into the folder. Its name begins with prefix.
@@ -46,9 +44,9 @@ func Write(dir, prefix, text string) (*Document, error) {
 	return d, errors.Join(err, f.Close())
 }
 
-// Fit shortens the context of a question to interaction.MaxContext. A longer context is written to
-// a document, and the question shows its beginning and its end, says how much is not shown, and
-// names the document. The document is nil when the context was short enough.
+// Fit shortens a question's context to interaction.MaxContext. A longer context is written to a
+// document; the question shows its beginning and its end, the size of the rest, and the document's
+// name. The document is nil if the context was short enough.
 func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Document, error) {
 	if len(q.Context) <= interaction.MaxContext {
 		return q, nil, nil
@@ -63,14 +61,12 @@ func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Doc
 	return q, d, nil
 }
 
-// Note is the text about a document of this size.
 func (d *Document) Note(size int) string {
 	return fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you "+
 		"allow this: the decision holds for all of it.\n",
 		size, d.Name, d.Sum)
 }
 
-// Intact reports whether the document is as it was written.
 func (d *Document) Intact(dir string) bool {
 	body, err := plainfile.Read(dir, d.Name, maxDocument)
 	return err == nil && sum(body) == d.Sum

@@ -13,11 +13,10 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Files is a Store of plain files in a folder, which is made when it is first needed. The parts of
-// a key between slashes are folders, and the last part is the file. Several processes may share the
-// folder if its file system has atomic renames.
+// Files is a Store of plain files in a folder, created on first use. A key's parts between slashes
+// are folders and the file. Several processes may share the folder if its file system has atomic
+// renames.
 type Files struct {
-	// Dir is the folder.
 	Dir string
 }
 
@@ -26,7 +25,6 @@ var (
 	_ Deleter = Files{}
 )
 
-// Get reads the file of the key.
 func (f Files) Get(_ context.Context, key string) ([]byte, bool, error) {
 	path, err := f.path(key)
 	if err != nil {
@@ -46,8 +44,8 @@ func (f Files) Get(_ context.Context, key string) ([]byte, bool, error) {
 	return body, true, nil
 }
 
-// Set writes a temporary file and renames it when it is on the disk, so that an incomplete file
-// never has the name of the key.
+// Set writes a temporary file, syncs it and renames it, so that no incomplete file has the key's
+// name.
 func (f Files) Set(ctx context.Context, key string, body []byte) error {
 	path, err := f.path(key)
 	if err != nil {
@@ -85,7 +83,6 @@ func (f Files) write(path string, body []byte) error {
 	return syncDir(dir)
 }
 
-// Delete removes the file of the key.
 func (f Files) Delete(_ context.Context, key string) error {
 	path, err := f.path(key)
 	if err != nil {
@@ -97,8 +94,7 @@ func (f Files) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// path is the path of the key's file. It is always within Dir, and its names are valid in every
-// file system.
+// path is the key's file, always within Dir, with names valid in every file system.
 func (f Files) path(key string) (string, error) {
 	if f.Dir == "" {
 		return "", fmt.Errorf("%w: Files.Dir is empty: name the folder where versions are kept", ErrPermanent)
@@ -128,8 +124,8 @@ func escaped(part string) string {
 	return b.String()
 }
 
-// makeDir makes the folder and its parents, and syncs each parent, so that the folders are still
-// there after a crash of the machine.
+// makeDir makes the folder and its parents, and syncs each parent, so that they survive a crash of
+// the machine.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -146,8 +142,7 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-// syncDir puts the names in the folder on the disk. Windows has no such call: its file systems log
-// renames by themselves.
+// syncDir syncs the folder's names. Windows has no such call: its file systems log renames.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

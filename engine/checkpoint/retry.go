@@ -9,20 +9,18 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// ErrPermanent is wrapped in an error of a Store that will not pass: the call is not retried.
+// ErrPermanent is wrapped in a Store's error that must not be retried.
 var ErrPermanent = errors.New("checkpoint: trying again is of no use")
 
-// How often a call of a Store is tried. The backoff between two tries is doubled each time; all
-// together are about 11 s.
+// The number of tries and the first pause, which doubles: about 11 s in total.
 const (
 	maxTries     = 8
 	firstBackoff = 100 * time.Millisecond
 	maxBackoff   = 5 * time.Second
 )
 
-// retry repeats a call of a store until it succeeds. It gives up when the call has failed too
-// often, when its error wraps ErrPermanent, and when ctx ends. Without it, one error of a network
-// would fail a turn, and with it an answer that a person has given.
+// retry repeats a store's call until it succeeds, has failed too often or with ErrPermanent, or ctx
+// ends. Otherwise one network error would fail a turn, and lose a person's answer.
 func retry(ctx context.Context, call func() error) error {
 	backoff := firstBackoff
 	for try := 1; ; try++ {

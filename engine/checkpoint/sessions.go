@@ -22,27 +22,25 @@ type Sessions struct {
 	// Engine is the engine's name in its handles, Version the format of handles and versions. Other
 	// handles are refused.
 	Engine, Version string
-	// Revision is the revision of the host's own graph or agent, empty when it has none. Handles of
-	// another revision are refused.
+	// Revision is the revision of the host's graph or agent; empty: none. Handles of another
+	// revision are refused.
 	Revision string
 	// Store stores the versions. Nil: files in the run's folder, Turn.HomeDir.
 	Store Store
 }
 
-// homeFolder is the folder of the versions in a run's own folder.
 const homeFolder = "checkpoints"
 
-// handleData is the content of a handle.
 type handleData struct {
 	Run      string `json:"run"`
 	Revision string `json:"revision,omitempty"`
-	// Key names the version. It is empty until a turn has saved one: then the next turn starts a
+	// Key names the version. Until a turn has saved one, it is empty, and the next turn starts a
 	// new session.
 	Key string `json:"key,omitempty"`
 	Sum string `json:"sum,omitempty"` // of the version, SHA-256
-	// Home is the run's own folder when the version is in it: Check does not get the turn.
+	// Home is the run's folder if the version is in it: Check does not get the turn.
 	Home string `json:"home,omitempty"`
-	// Older are the earlier versions, the latest first.
+	// Older are earlier versions, latest first.
 	Older []string `json:"older,omitempty"`
 	// Interrupts are the framework's names of the run's interrupts, for people.
 	Interrupts []string `json:"interrupts,omitempty"`
@@ -55,8 +53,8 @@ const (
 	maxInterruptID = 512
 )
 
-// Fresh returns the handle of a run that has no version yet. An engine stores it when the run's
-// first turn begins: when that turn is lost, it is repeated from the beginning.
+// Fresh returns the handle of a run without a version. An engine stores it when the first turn
+// begins: if that turn is lost, it is repeated from the beginning.
 func (s Sessions) Fresh(t engine.Turn) (engine.SessionHandle, error) {
 	return s.handle(handleData{Run: t.RunID, Revision: s.Revision})
 }
@@ -99,7 +97,6 @@ func (s Sessions) load(ctx context.Context, t engine.Turn) ([]byte, handleData, 
 	return body, n, err
 }
 
-// storeOf returns the store with the versions of the turn's run.
 func (s Sessions) storeOf(t engine.Turn) (Store, error) {
 	switch {
 	case s.Store != nil:
@@ -149,7 +146,7 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	return s.handle(n)
 }
 
-// failed is the failure of a turn whose store failed, or that was ended while the call was retried.
+// failed is the failure of a turn whose store failed, or that ended during the retries.
 func failed(ctx context.Context, detail string, err error) *engine.Failure {
 	code := fsm.CodeEngineFailed
 	switch {
@@ -285,10 +282,9 @@ func read(ctx context.Context, st Store, n handleData) ([]byte, error) {
 	return body, nil
 }
 
-// deleteOld deletes the versions that are older than the one before the version that the run goes
-// on from. An attempt that has lost its run deletes nothing that the run needs: its handle is
-// older, and so are the versions that it names. An error is ignored: a version that stays does no
-// harm.
+// deleteOld deletes the versions older than the predecessor of the run's current one. An attempt
+// that has lost its run has older handles, so it deletes nothing that the run needs. Errors are
+// ignored: a leftover version does no harm.
 func (s Sessions) deleteOld(ctx context.Context, t engine.Turn, n handleData) {
 	st, err := s.storeOf(t)
 	d, ok := st.(Deleter)

@@ -8,17 +8,15 @@ const MaxBody = 64 << 20
 // Store stores versions. It must be safe for concurrent use, and shared by all processes that may
 // execute the run.
 //
-// A call that fails is retried by the turn, with growing pauses for about 11 s: the store need not
-// retry. An error that wraps ErrPermanent is not retried.
+// The turn retries failed calls, with growing pauses for about 11 s, except errors that wrap
+// ErrPermanent.
 //
-// A store may also have a method Delete(ctx, key) error, as Deleter says; versions that no attempt
-// needs any more are then removed.
+// If the store is a Deleter, unneeded versions are removed.
 type Store interface {
-	// Get returns what Set stored under the key; false when there is nothing.
+	// Get returns the body stored under the key; false if missing.
 	Get(ctx context.Context, key string) (body []byte, found bool, err error)
-	// Set stores body under a key that was never used before. When it returns nil the version
-	// survives a crash of process and machine; otherwise there is either nothing or the whole
-	// version under the key, and never a part of it.
+	// Set stores body under a new key. When it returns nil the version survives a crash of process
+	// and machine; otherwise nothing or the whole version is stored, never a part.
 	Set(ctx context.Context, key string, body []byte) error
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Config is what graphs and agents have in common. Its zero value keeps checkpoints in each run's
-// own folder below lifecycle.Config.Dir.
+// Config configures graphs and agents. Its zero value keeps checkpoints in each run's folder below
+// lifecycle.Config.Dir.
 type Config struct {
 	// Name is the engine's name in its session handles; "eino" when empty. Runs that wait can only
 	// be resumed under the same name.

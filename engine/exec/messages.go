@@ -38,7 +38,6 @@ func (m *messages) add(text string, ref *engine.RawRef) error {
 	return m.send(*before)
 }
 
-// addPiece adds a piece of a message.
 func (m *messages) addPiece(text string) {
 	if room := m.limit - m.pieces.Len(); len(text) > room {
 		m.reportCut()
@@ -47,7 +46,6 @@ func (m *messages) addPiece(text string) {
 	m.pieces.WriteString(text)
 }
 
-// joinPieces makes a message of the pieces so far.
 func (m *messages) joinPieces() error {
 	if m.pieces.Len() == 0 {
 		return nil
@@ -81,7 +79,6 @@ func (m *messages) addText(line string) {
 	}
 }
 
-// endText makes the plain text the final one.
 func (m *messages) endText() {
 	if m.text.Len() > 0 {
 		m.final = &engine.Message{Text: m.bounded(m.secrets.String(m.text.String()))}
@@ -112,7 +109,6 @@ func (m *messages) conclude(send bool) (final engine.Message, err error) {
 	return final, err
 }
 
-// bounded cuts a text at the limit.
 func (m *messages) bounded(s string) string {
 	if len(s) > m.limit {
 		m.reportCut()

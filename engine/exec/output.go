@@ -156,7 +156,6 @@ func (t *turn) apply(rule Rule, object map[string]any, ref *engine.RawRef) error
 	return nil
 }
 
-// setOutput sets the structured output, unless it is too large.
 func (t *turn) setOutput(v any) {
 	v, _ = t.secrets.Value(v) // the joined texts of a list may contain a secret
 	body, err := json.Marshal(v)

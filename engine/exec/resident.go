@@ -21,7 +21,6 @@ type resident struct {
 	secrets *redact.Redactor // of the process's environment
 }
 
-// Release frees the resources of the ended process.
 func (p *resident) Release() {
 	p.Process.Release()
 	p.errs.Close()
@@ -96,7 +95,6 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*resident], error) {
 		lines: process.NewLineReader(p.Stdout, t.secrets, e.cfg.MaxLine)}), nil
 }
 
-// writeInput writes one line to the agent.
 func (p *resident) writeInput(text string) error {
 	_, err := p.Stdin.WriteString(strings.TrimRight(text, "\n") + "\n")
 	return err

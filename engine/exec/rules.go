@@ -16,7 +16,7 @@ type Action string
 
 // The actions. All except Break, TurnEnd, Complete and ResumeFailed use the text at Rule.Path.
 const (
-	// Session: the session id, by which a new process continues. Stored immediately.
+	// Session: the session id that a new process resumes. Stored immediately.
 	Session Action = "session"
 	// Message: a message of the assistant. The last one is the final text, unless there is a Final.
 	Message Action = "message"
@@ -107,7 +107,6 @@ func (r Rule) matches(line map[string]any) bool {
 	return true
 }
 
-// at returns the value at a path.
 func at(v any, path string) (any, bool) {
 	for path != "" {
 		var name string
@@ -135,7 +134,6 @@ func at(v any, path string) (any, bool) {
 	return v, v != nil
 }
 
-// all joins the texts at the path in every entry of a list.
 func all(list []any, path string) (any, bool) {
 	var parts []string
 	for _, e := range list {

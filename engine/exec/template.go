@@ -77,12 +77,10 @@ func (c Config) stdinValues(values map[string]string) map[string]string {
 	return stdinValues
 }
 
-// environment is the agent's environment.
 func (c Config) environment() process.Environment {
 	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
 }
 
-// usesHome reports whether the agent's templates contain HomeDir.
 func (c Config) usesHome() bool {
 	return process.UsesPlaceholder("{home}", c.Set, slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs)...)
 }

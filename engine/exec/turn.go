@@ -37,7 +37,6 @@ type turn struct {
 	diagnostics process.Diagnostics
 }
 
-// evidence is the agent's output apart from its messages.
 type evidence struct {
 	wrote        bool            // the agent wrote a line in this turn
 	ended        bool            // a TurnEnd rule matched
@@ -59,7 +58,6 @@ func newTurn(ctx context.Context, cfg *Config, in engine.Turn, sink engine.Sink)
 // setSecrets redacts these secrets from everything that the turn reports.
 func (t *turn) setSecrets(r *redact.Redactor) { t.secrets, t.messages.secrets = r, r }
 
-// values are the values of the placeholders.
 func (t *turn) values() map[string]string {
 	interaction := 0
 	if n := len(t.in.Answers); n > 0 {
@@ -73,7 +71,6 @@ func (t *turn) values() map[string]string {
 	}
 }
 
-// maxSession is the maximum length of a session id, in bytes.
 const maxSession = 4 << 10
 
 // errOtherSession ends a turn whose agent began a new session, without knowledge of the run,
@@ -123,13 +120,12 @@ func (t *turn) handle() *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: t.cfg.Name, Version: t.version, Data: body}
 }
 
-// namesSession reports whether a turn is resumed by a session id. Some agents find their session by
-// the working folder.
+// namesSession reports whether a session id resumes a turn. Some agents find their session by the
+// working folder.
 func (c Config) namesSession() bool {
 	return process.UsesPlaceholder("{session}", c.Set, append([]string{c.Stdin}, c.ResumeArgs...)...)
 }
 
-// sessionOf is the session id in a handle of this engine.
 func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 	switch {
 	case h.Engine != c.Name:

@@ -20,7 +20,6 @@ const (
 	maxAnswer = 256 << 10 // bytes
 )
 
-// installed is the agent's program and its version.
 type installed struct {
 	process.Program
 

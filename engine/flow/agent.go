@@ -21,7 +21,7 @@ type Agent[In, Out any] struct {
 	call func(c *Ctx, in In) (Out, error)
 }
 
-// New makes an engine of a function. The name is stored with each run, so that no other function
+// New makes an engine of a function. The name is stored with each run, so that only this function
 // continues it. In is decoded from the run's input (Spec.Input), or is its prompt if In is a string
 // and there is no input. Out is the run's output: a string is its final text, and any other type
 // must encode as a JSON object.
@@ -63,7 +63,7 @@ func (a *Agent[In, Out]) Branch(ctx context.Context, p engine.BranchPoint, _ eng
 	return p.Session, a.CanBranch(ctx, p)
 }
 
-// foreign is the error for a session of another engine or function. It holds the run.
+// foreign is the error for another engine's or function's session. It holds the run.
 func (a *Agent[In, Out]) foreign(h *engine.SessionHandle) error {
 	return engine.Hold(engine.CodeSessionResumeFailed, fmt.Sprintf(
 		"the run belongs to %s %.100q, and the engine is function %q", h.Engine, h.Data, a.name))
@@ -113,10 +113,8 @@ func (a *Agent[In, Out]) RunTurn(ctx context.Context, t engine.Turn, s engine.Si
 // sessionEngine names the sessions of functions, whose data is the function's name.
 const sessionEngine = "flow"
 
-// maxName limits the names of functions, steps and questions, in bytes.
 const maxName = 128
 
-// inputOf decodes the input of the run.
 func inputOf[In any](t engine.Turn) (in In, err error) {
 	if text, ok := any(&in).(*string); ok && len(t.InputJSON) == 0 {
 		*text = t.Prompt
@@ -132,7 +130,6 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 	return in, err
 }
 
-// outcomeOf makes the outcome of a function that has returned out.
 func outcomeOf(out any) (engine.Outcome, error) {
 	body, err := json.Marshal(out)
 	if err != nil {
@@ -145,10 +142,8 @@ func outcomeOf(out any) (engine.Outcome, error) {
 	return engine.Output(json.RawMessage(body))
 }
 
-// errExited is the error of code that called runtime.Goexit.
 var errExited = errors.New("flow: ended by runtime.Goexit")
 
-// checkOutput returns an error if the run will not accept the output.
 func checkOutput(declared, output []byte) error {
 	s, err := schema.Compile(declared)
 	switch {
@@ -184,13 +179,13 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// misfit is the error of a turn whose code does not match the journal, the input or the session of
-// the run. It holds the run.
+// misfit is the error of a turn whose code does not match the run's journal, input or session. It
+// holds the run.
 func misfit(format string, args ...any) error {
 	return engine.Hold(engine.CodeEngineFailed, fmt.Sprintf(format, args...))
 }
 
-// failed is the error of a turn that can never succeed. Cause may be nil.
+// failed is the error of a turn that can never succeed. cause may be nil.
 func failed(cause error, format string, args ...any) error {
 	return &engine.Failure{Code: engine.CodeEngineFailed, Detail: fmt.Sprintf(format, args...), Err: cause}
 }
@@ -202,16 +197,15 @@ func putsOff(err error) bool {
 	return errors.As(err, &f) && (f.Transient || f.Held)
 }
 
-// decode decodes a JSON value strictly: an unknown member is an error, because it belongs to a
-// different type.
+// decode decodes a JSON value strictly: an unknown member belongs to a different type.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	return d.Decode(into)
 }
 
-// outcome makes the outcome of the turn, after the function has returned err. If the run fails, the
-// compensations are executed first. Success makes the outcome of a function that has succeeded.
+// outcome makes the turn's outcome, after the function has returned err. If the run fails, the
+// compensations are executed first. success makes the outcome of a successful function.
 func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engine.Outcome, _ error) {
 	r := c.run
 	failure := r.failed()
@@ -250,9 +244,9 @@ func (c *Ctx) outcome(err error, success func() (engine.Outcome, error)) (o engi
 	return o, nil
 }
 
-// park makes the outcome of a turn that asks. Questions of several branches are asked together up
-// to the limits, and the run continues when all are answered. Questions with a rule are asked
-// separately; a later turn asks the rest.
+// park makes the outcome of a turn that asks. Branches' questions are asked together up to the
+// limits, and the run continues when all are answered. Questions with a rule are asked separately;
+// a later turn asks the rest.
 func (r *run) park() engine.Outcome {
 	slices.SortFunc(r.asking, func(a, b *asking) int { return comparePaths(a.path, b.path) })
 	first := r.asking[0]
@@ -269,21 +263,18 @@ func (r *run) park() engine.Outcome {
 	return o
 }
 
-// spent is the usage of the steps that the turn has executed.
 func (r *run) spent() engine.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.usage
 }
 
-// drainPending returns the entries not yet written. The caller holds mu.
 func (r *run) drainPending() []engine.JournalEntry {
 	pending := r.pending
 	r.pending, r.due = nil, false
 	return pending
 }
 
-// machineClock is the clock of a turn without a lifecycle.
 type machineClock struct{}
 
 func (machineClock) Now() time.Time { return time.Now() }

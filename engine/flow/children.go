@@ -137,15 +137,14 @@ func RunAll[Out any](c *Ctx, name string, children ...engine.Child) ([]Out, erro
 	return results, errors.Join(errs...)
 }
 
-// keptEnd is the journal's entry for the end of a child. A large result is not copied into the
-// journal but read from the child's record, which is kept until its parent has ended.
+// keptEnd is the journal's entry for a child's end. A large result is read from the child's record,
+// which is kept until its parent has ended.
 type keptEnd struct {
 	engine.ChildEnd
 
 	Large bool `json:"large,omitempty"`
 }
 
-// maxKeptEnd limits the results that are copied into the journal, in bytes.
 const maxKeptEnd = 16 << 10
 
 // waitAll waits until each of the children has ended. Each end has its own place in the journal.
@@ -169,8 +168,8 @@ func (c *Ctx) waitAll(children ...Child) ([]engine.ChildEnd, error) {
 	return ends, nil
 }
 
-// nextEnd returns how a child has ended, nil if it has not: from the journal's entry at the next
-// place, or from the child's record, from which it then makes this entry.
+// nextEnd returns how a child has ended, or nil: from the journal's next entry, or from the child's
+// record, from which it makes the entry.
 func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 	path, err := c.acquire(typeEnd, child.Name)
 	if err != nil {
@@ -201,24 +200,21 @@ func (c *Ctx) nextEnd(child Child) (*engine.ChildEnd, error) {
 // listed.
 const maxChildReads = 8
 
-// openChildren caches which children were open when the turn last read them, so that each wait does
-// not read them again: a function that waits for any of a thousand children, a thousand times,
-// would read a million records. The cache is cleared after each step, because children may end
-// during it.
+// openChildren caches which children were open when last read: a function that waits for any of a
+// thousand children, a thousand times, would read a million records. It is cleared after each step,
+// during which children may end.
 type openChildren struct {
 	mu     sync.Mutex // held during reads, so branches do not read the same children
 	ids    map[string]bool
 	listed bool // ids has all open children
 }
 
-// forget makes the next waits read the children again.
 func (o *openChildren) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ids, o.listed = nil, false
 }
 
-// note adds open children.
 func (o *openChildren) note(runIDs ...string) {
 	if o.ids == nil {
 		o.ids = make(map[string]bool)
@@ -228,7 +224,7 @@ func (o *openChildren) note(runIDs ...string) {
 	}
 }
 
-// endOf returns how a child has ended; nil if it is open, or was open when this turn last read it.
+// endOf returns how a child has ended; nil if it is, or when last read was, open.
 func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	parent, ok := c.run.sink.(engine.Parent)
 	if !ok {
@@ -257,7 +253,6 @@ func (c *Ctx) endOf(child Child) (end *engine.ChildEnd, err error) {
 	return end, nil
 }
 
-// awaitChildren ends the turn in this branch, which waits for children.
 func (c *Ctx) awaitChildren(a awaiting) error {
 	c.run.mu.Lock()
 	c.run.await = append(c.run.await, a)
@@ -265,7 +260,6 @@ func (c *Ctx) awaitChildren(a awaiting) error {
 	return c.wait("the run waits for its children")
 }
 
-// resultOf is the result of a child that has ended.
 func resultOf[Out any](c *Ctx, child Child, end engine.ChildEnd) (out Out, _ error) {
 	if !end.Succeeded {
 		return out, &ChildError{child.RunID, child.Name, end.Code, end.Message}

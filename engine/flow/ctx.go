@@ -47,13 +47,10 @@ var ErrTurnOver = errors.New("flow: the turn is over")
 // ends the goroutine: a loop that ignores errors would never end.
 const maxRefused = 1000
 
-// place is the position of a call of the function.
 type place struct{ path, kind, name string }
 
-// ended is the place of a Ctx whose function or branch has returned.
 func ended(what string) place { return place{kind: typeEnded, name: what} }
 
-// when describes the current use of the Ctx, for errors.
 func (p place) when() string {
 	if p.kind == typeEnded {
 		return "after the end of " + p.name
@@ -83,7 +80,6 @@ func (c *Ctx) acquire(kind, name string) (path string, _ error) {
 	return path, nil
 }
 
-// next is the path of the branch's next place.
 func (c *Ctx) next(kind, name string) string {
 	switch kind {
 	case typeVer:
@@ -95,10 +91,8 @@ func (c *Ctx) next(kind, name string) string {
 	return c.prefix + strconv.Itoa(c.last)
 }
 
-// release ends the use of the Ctx by a call.
 func (c *Ctx) release() { c.use(place{}) }
 
-// use sets the current use of the Ctx.
 func (c *Ctx) use(p place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +146,6 @@ func (r *run) untainted() error {
 	return nil
 }
 
-// going returns an error if the branch cannot continue in this turn.
 func (c *Ctx) going() error {
 	if c.over != nil {
 		return c.over

@@ -78,7 +78,6 @@ type run struct {
 	tainted bool                     // guarded by mu; a Ctx was misplaced: nothing more is stored
 }
 
-// kept is an entry of the journal.
 type kept struct {
 	engine.JournalEntry
 
@@ -199,7 +198,6 @@ func (r *run) dropBody(e *kept) {
 	}
 }
 
-// holdAt holds the run, because the journal has a different entry at the path.
 func (c *Ctx) holdAt(path, keptKind, keptName, kind, name string) error {
 	return c.stop(misfit("the journal has %s at %s, and the code has %s there",
 		described(keptKind, keptName), path, described(kind, name)))
@@ -320,8 +318,8 @@ func (c *Ctx) writeDue() error {
 	return c.write()
 }
 
-// writePending writes the pending entries. StepIn calls it before it begins a transaction of the
-// host, whose rollback would lose entries written in it.
+// writePending writes the pending entries. StepIn calls it before a transaction of the host, whose
+// rollback would lose them.
 func (c *Ctx) writePending() error {
 	c.run.mu.Lock()
 	pending := len(c.run.pending)
@@ -332,7 +330,6 @@ func (c *Ctx) writePending() error {
 	return c.write()
 }
 
-// write writes the pending entries and these, in one commit.
 func (c *Ctx) write(entries ...engine.JournalEntry) error {
 	r := c.run
 	r.mu.Lock()

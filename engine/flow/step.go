@@ -34,7 +34,6 @@ type StepError struct {
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %s: %s", e.Step, e.Text) }
 
-// result is the journal's entry for a step.
 type result[T any] struct {
 	Value T      `json:"value"`
 	Error string `json:"error,omitempty"`
@@ -46,7 +45,6 @@ type onlyError struct {
 	Error string `json:"error"`
 }
 
-// failedResult is implemented by the results of steps of all types.
 type failedResult interface {
 	failure() string
 	setFailure(text string)
@@ -164,7 +162,6 @@ func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), po
 	}
 }
 
-// maxError limits the stored text of an error, in bytes.
 const maxError = 16 << 10
 
 // bounded cuts a text to so many bytes, and replaces invalid UTF-8, so that the journal returns
@@ -177,7 +174,6 @@ func bounded(text string, most int) string {
 	return cut
 }
 
-// pause is the pause after so many retries.
 func (p Policy) pause(retries int) time.Duration {
 	first, longest := p.Backoff, p.MaxBackoff
 	if first <= 0 {
@@ -195,7 +191,6 @@ func (p Policy) pause(retries int) time.Duration {
 	return first
 }
 
-// pause waits by the run's clock.
 func (c *Ctx) pause(d time.Duration) error {
 	tick, stop := c.run.clock.Timer(d)
 	defer stop()
@@ -252,7 +247,6 @@ func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, fu
 	}
 }
 
-// stepInfo is the value in the context of a step.
 type stepInfo struct {
 	run *run
 	key string

@@ -10,7 +10,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// compensation undoes an effect if the function fails.
 type compensation struct {
 	path, name string
 	f          func(ctx context.Context) error
@@ -90,7 +89,6 @@ func (r *run) reserve(e *engine.JournalEntry) error {
 	return nil
 }
 
-// giveBack frees the room reserved for an entry that is not stored.
 func (r *run) giveBack(e *engine.JournalEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +103,6 @@ type keptFailure struct {
 	Text string      `json:"text"`
 }
 
-// failurePath is the path of the entry for a failure.
 const failurePath = "u0"
 
 // readFailure reads from the journal whether an earlier turn has begun to compensate a failure.

@@ -1,10 +1,10 @@
-// Package netguard makes HTTP clients for addresses that others have chosen, such as the receiver of
-// a webhook or a remote agent: they reach the public internet over https, and nothing else unless
-// the host allows it. Without it, the author of an address could call the host's own services.
+// Package netguard makes HTTP clients for addresses chosen by others, such as a webhook's receiver:
+// they reach only the public internet over https, unless the host allows more. Otherwise the author
+// of an address could call the host's own services.
 //
-// An address is judged when it is dialed, after DNS, so that a name cannot change its address in
-// between. There is no proxy, which would dial in the client's place, and no redirect is followed.
-// The package uses the standard library; host/notify and engines that speak HTTP use the package.
+// An address is checked when it is dialed, after DNS, so that a name cannot change in between.
+// There is no proxy, which would dial instead, and redirects are not followed. The package uses
+// only the standard library; host/notify and engines that speak HTTP use it.
 package netguard
 
 import (
@@ -20,10 +20,10 @@ import (
 )
 
 // Network says which addresses a client may reach. The zero value is for untrusted addresses: https
-// to the public internet. Its methods do not change it and are safe for concurrent use.
+// to the public internet. It is safe for concurrent use.
 type Network struct {
-	// Allow lists ranges that may be dialed although they are not public, such as a host's own
-	// network. An address is compared after DNS, without its zone.
+	// Allow lists other ranges that may be dialed, such as a host's own network. Addresses are
+	// compared after DNS, without zones.
 	Allow []netip.Prefix
 	// PlainHTTP allows http in addition to https.
 	PlainHTTP bool
@@ -55,7 +55,6 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// Allows reports whether the address may be dialed.
 func (n Network) Allows(a netip.Addr) bool {
 	a = a.Unmap()
 	for _, p := range n.Allow {
@@ -74,7 +73,6 @@ func (n Network) Allows(a netip.Addr) bool {
 	return true
 }
 
-// control refuses an address directly before it is dialed.
 func (n Network) control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !n.Allows(a.Addr()) {
@@ -91,7 +89,7 @@ const (
 	maxHeader   = 64 << 10
 )
 
-// Client returns a client that reaches the allowed addresses only. The caller may wrap its Transport
+// Client returns a client that reaches only allowed addresses. The caller may wrap its Transport
 // and set its Timeout.
 func (n Network) Client() *http.Client {
 	dialer := net.Dialer{Timeout: dialTimeout, Control: n.control}
@@ -103,8 +101,8 @@ func (n Network) Client() *http.Client {
 	}
 }
 
-// Parse returns the URL of an address that a client may be given: https://host/path, or http with
-// PlainHTTP. Its errors do not show the address, which may be a secret.
+// Parse returns the URL of an acceptable address: https://host/path, or http with PlainHTTP. Its
+// errors do not show the address, which may be a secret.
 func (n Network) Parse(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {

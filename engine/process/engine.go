@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Engine is the interface of engines whose agents are child processes.
 type Engine interface {
 	engine.Engine
 	engine.Checker
@@ -37,7 +36,6 @@ type Supervisor struct {
 	}
 }
 
-// Group is the processes of an engine: the records of all, and the resident ones.
 type Group[P ResidentProcess] struct {
 	*Table
 
@@ -50,7 +48,7 @@ func NewGroup[P ResidentProcess](owner, stateDir string) Group[P] {
 	return Group[P]{Table: NewTable(stateDir), Residents: NewResidents[P](owner)}
 }
 
-// Scope returns the group of one host; see engine.Scoped. The records are shared.
+// Scope returns the group of one host, with the same records; see engine.Scoped.
 func (g Group[P]) Scope() Group[P] { return Group[P]{Table: g.Table, Residents: g.Residents.Scope()} }
 
 // Supervisor returns the supervisor of the group.

@@ -22,13 +22,11 @@ type meter struct {
 	tokens   map[living]string // guarded by mu; read once in the life of a process
 }
 
-// living identifies a process of this boot.
 type living struct {
 	pid     int
 	started string
 }
 
-// sample is a process at the time of a scan.
 type sample struct {
 	living
 	parent, group int
@@ -63,7 +61,6 @@ func (m *meter) used(pid int, token string) (sum int64) {
 	return sum
 }
 
-// scan takes a sample of each process of the machine.
 func (m *meter) scan() {
 	names, err := os.ReadDir("/proc")
 	if err != nil {

@@ -178,8 +178,6 @@ func (p *Process) wait(errR *os.File) {
 	close(p.ended)
 }
 
-// retire kills the rest of the group. No signal is sent to its number afterwards, because the
-// system may reuse it.
 func (p *Process) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +185,6 @@ func (p *Process) retire() {
 	p.retired = true
 }
 
-// signal sends a signal to the group, unless the process is retired.
 func (p *Process) signal(send func(pid int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +193,6 @@ func (p *Process) signal(send func(pid int)) {
 	}
 }
 
-// identity is the process's identity; "" if the system does not support it.
 func (p *Process) identity() string {
 	id, err := procid.Of(p.cmd.Process.Pid)
 	if err != nil {

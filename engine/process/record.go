@@ -35,7 +35,6 @@ type record struct {
 	Temp string `json:"temp,omitempty"`
 }
 
-// marked is an environment with the marks of the record.
 func (r record) marked(env []string) []string {
 	return append(slices.Clip(env), EnvRun+"="+r.RunID, EnvToken+"="+r.Token)
 }

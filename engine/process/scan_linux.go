@@ -157,7 +157,6 @@ func inGroup(pid, group int) bool {
 	return err == nil && of == group
 }
 
-// carries reports whether the token is in the process's initial environment.
 func carries(pid int, token string) bool {
 	env, err := environ(pid)
 	return err == nil && holds(env, token)
@@ -201,7 +200,6 @@ func isBare(pid int) bool {
 	return err == nil && len(env) == 0
 }
 
-// stateOf is the state of a process and its parent's number; "" if it is gone.
 func stateOf(pid int) (state, parent string) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -10,10 +10,8 @@ import (
 	"syscall"
 )
 
-// terminateGroup asks every process of the group to end.
 func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) } // it may already be gone
 
-// killGroup ends every process of the group.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
 // private reports whether it is a folder of this user that only this user can write to.

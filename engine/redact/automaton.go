@@ -2,17 +2,15 @@ package redact
 
 // node is a state of the search: the text so far ends with the bytes on the way from the root (node
 // 0) to it, and with no longer beginning of a pattern (Aho and Corasick's automaton). Siblings are
-// chained: but for the root, whose children are in Redactor.first, hardly any node has two
-// children.
+// chained: except the root, whose children are in Redactor.first, hardly any node has two.
 type node struct {
 	child, sibling int32 // 0: none
 	fail           int32 // the longest proper suffix that is the beginning of a pattern
-	depth          int32 // the length of the way: how much may be the beginning of a secret
-	match          int32 // the length of the longest pattern that ends here, 0 when none does
+	depth          int32 // the length of the way: how much may begin a secret
+	match          int32 // the length of the longest pattern that ends here; 0: none
 	by             byte  // the last byte on the way
 }
 
-// add puts a pattern in.
 func (r *Redactor) add(pattern string) {
 	at := int32(0)
 	for i := range len(pattern) {
@@ -43,7 +41,6 @@ func (r *Redactor) child(at int32, c byte) int32 {
 	return 0
 }
 
-// link finds the suffixes, level by level.
 func (r *Redactor) link() {
 	for queue := []int32{0}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -59,7 +56,6 @@ func (r *Redactor) link() {
 	}
 }
 
-// next is the state after another byte.
 func (r *Redactor) next(state int32, c byte) int32 {
 	for state != 0 {
 		if to := r.child(state, c); to != 0 {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// patterns are the byte sequences by which a value is found. None begins or ends with white space:
-// a line's end never looks like the beginning of a secret.
+// patterns are the byte sequences by which a value is found. None begins or ends with white space,
+// so a line's end never looks like the beginning of a secret.
 func patterns(value string) []string {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -32,7 +32,7 @@ func patterns(value string) []string {
 	return all
 }
 
-// encoded are a value in base64, hexadecimal and percent encoding, also as parts of longer encoded
+// encoded are a value's encodings in base64, hexadecimal and percent encoding, also within longer
 // texts: for base64 the characters that depend only on the value, for each of its three offsets.
 func encoded(value string) []string {
 	all := []string{
@@ -47,7 +47,7 @@ func encoded(value string) []string {
 	return distinct(all)
 }
 
-// spellings are a text verbatim and in JSON, escaped once and, in JSON within a JSON string, twice.
+// spellings are a text verbatim and in JSON, escaped once and twice (JSON within a JSON string).
 func spellings(text string) []string {
 	all := []string{text}
 	for range 2 {
@@ -59,8 +59,8 @@ func spellings(text string) []string {
 	return all
 }
 
-// escaped are the ways in which encoders of JSON write a text: only what must be escaped, also <, >
-// and &, also slashes, also all that is not ASCII.
+// escaped are the ways in which JSON encoders write a text: escaping only what they must, also <, >
+// and &, also slashes, also non-ASCII.
 func escaped(text string) []string {
 	var plain strings.Builder
 	e := json.NewEncoder(&plain)
@@ -74,7 +74,6 @@ func escaped(text string) []string {
 	return []string{least, html, strings.ReplaceAll(least, "/", `\/`), ascii(least, `\u%04x`), ascii(least, `\u%04X`)}
 }
 
-// ascii writes everything else as \u escapes.
 func ascii(text, format string) string {
 	var b strings.Builder
 	for _, c := range text {

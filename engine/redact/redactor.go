@@ -10,15 +10,13 @@ import (
 // Mask replaces each secret.
 const Mask = "[redacted]"
 
-// MinValue is the length in bytes of the shortest value that can be redacted: a shorter one, such
-// as "true" or "1234", occurs everywhere. Lines of a value of several lines are redacted one by one
-// from MinLine on.
+// MinValue is the shortest value that can be redacted, in bytes: a shorter one, such as "true" or
+// "1234", occurs everywhere. Lines of a longer value are redacted separately from MinLine on.
 const (
 	MinValue = 6
 	MinLine  = 8
 )
 
-// What Check and New refuse.
 var (
 	ErrTooShort = fmt.Errorf("redact: a secret has less than %d bytes: taking out all that looks like it would "+
 		"destroy the text", MinValue)
@@ -39,15 +37,15 @@ func Check(value string) error {
 	return nil
 }
 
-// Redactor takes the values that it was made for out of texts and streams. It does not change and
-// is safe for concurrent use. A nil Redactor leaves everything as it is.
+// Redactor removes its values from texts and streams. It does not change and is safe for concurrent
+// use. A nil Redactor changes nothing.
 type Redactor struct {
 	first [256]int32 // the node of a first byte, 0 for a byte that begins no pattern
 	nodes []node
 }
 
-// New returns a Redactor of the values, nil when all are empty. White space around a value does not
-// count. The error is Check's, of all values that it refuses.
+// New returns a Redactor of the values, or nil if all are empty. White space around a value does
+// not count. The error joins Check's errors.
 func New(values ...string) (*Redactor, error) {
 	var broken error
 	var all []string
@@ -77,7 +75,7 @@ func (r *Redactor) String(s string) string {
 	return string(r.Bytes([]byte(s)))
 }
 
-// Bytes is b without the secrets; b itself when it has none.
+// Bytes is b without the secrets, or b itself if it has none.
 func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil || !r.occursIn(string(b)) {
 		return b
@@ -86,7 +84,6 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	return s.finish(s.feed(nil, b))
 }
 
-// occursIn reports whether there is anything to redact.
 func (r *Redactor) occursIn(text string) bool {
 	state := int32(0)
 	for i := range len(text) {

@@ -17,7 +17,6 @@ type Memory struct {
 	queues map[string]*memoryQueue // guarded by mu; by endpoint
 }
 
-// memoryQueue has the notices of one endpoint.
 type memoryQueue struct {
 	notices map[Key]*stored
 	runs    map[string]*pendingRun // with pending notices
@@ -61,7 +60,6 @@ func (h *nextRuns) Pop() any {
 	return r
 }
 
-// enqueue makes the notice pending.
 func (q *memoryQueue) enqueue(s *stored) {
 	r := q.runs[s.RunID]
 	if r == nil {
@@ -75,7 +73,6 @@ func (q *memoryQueue) enqueue(s *stored) {
 	heap.Fix(&q.next, r.place)
 }
 
-// dequeue removes the notice from the pending ones.
 func (q *memoryQueue) dequeue(s *stored) {
 	r := q.runs[s.RunID]
 	if r == nil {
@@ -103,10 +100,8 @@ type stored struct {
 	added, due time.Time
 }
 
-// NewMemory returns an empty queue.
 func NewMemory() *Memory { return &Memory{queues: make(map[string]*memoryQueue)} }
 
-// of returns the endpoint's queue. The caller holds mu.
 func (m *Memory) of(endpoint string) *memoryQueue {
 	q := m.queues[endpoint]
 	if q == nil {

@@ -200,7 +200,6 @@ func (q *SQL) Clear(ctx context.Context, endpoint string) error {
 	return err
 }
 
-// exec executes a statement and returns the number of changed rows.
 func (q *SQL) exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := q.db.ExecContext(ctx, q.text(statement), args...)
 	if err != nil {
@@ -236,7 +235,6 @@ func (q *SQL) text(statement string) string {
 	return b.String()
 }
 
-// each calls fn for each row.
 func each(rows *sql.Rows, err error, fn func() error) error {
 	if err != nil {
 		return err
@@ -250,7 +248,6 @@ func each(rows *sql.Rows, err error, fn func() error) error {
 	return rows.Err()
 }
 
-// timeOf is a stored time; zero for NULL.
 func timeOf(micro sql.NullInt64) time.Time {
 	if !micro.Valid {
 		return time.Time{}

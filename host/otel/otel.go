@@ -12,7 +12,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// scope is the instrumentation scope.
 const scope = "github.com/interlude-go/interlude/host/otel"
 
 // Config configures Telemetry. Without a provider there are no traces, or no metrics.

@@ -16,8 +16,8 @@ import (
 )
 
 // eventStream writes server-sent events in its connection's goroutine, so a slow reader delays no
-// other. If one event takes too long, the reader is disconnected; it reconnects and continues from
-// its cursor.
+// other. A reader that does not take an event in time is disconnected; it reconnects and continues
+// from its cursor.
 type eventStream struct {
 	*response
 	cut bool // the reader left, or was too slow

@@ -14,14 +14,12 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// Entry is a part of a session.
 type Entry struct {
 	Role modeltest.Role `json:"role"`
 	Text string         `json:"text"` // for a ToolCall its command
 	ID   string         `json:"id,omitempty"`
 }
 
-// Question is the request to the model.
 type Question struct {
 	API     modeltest.API
 	URL     string // of the server
@@ -35,7 +33,7 @@ type Question struct {
 type Answer struct {
 	Text   string
 	Pieces int    // of the text
-	Call   *Entry // nil when it calls no tool
+	Call   *Entry // or nil
 	Ended  bool   // the answer came to its end
 }
 
@@ -50,7 +48,6 @@ func (e *APIError) Error() string { return fmt.Sprintf("API error %d: %s", e.Sta
 // object is JSON.
 type object = map[string]any
 
-// protocol implements one of the APIs.
 type protocol interface {
 	path(stream bool) string
 	request(q Question) object
@@ -61,10 +58,8 @@ type protocol interface {
 var protocols = map[modeltest.API]protocol{modeltest.Responses: responses{}, modeltest.Chat: chat{},
 	modeltest.Messages: messages{}, modeltest.Gemini: gemini{}}
 
-// tool is the name of the tool.
 const tool = "exec_command"
 
-// parameters are the tool's.
 var parameters = object{"type": "object", "properties": object{"cmd": object{"type": "string"}},
 	"required": []string{"cmd"}}
 
@@ -136,7 +131,6 @@ func streamed(body io.Reader, p protocol, a *Answer) error {
 	}
 }
 
-// say adds to the text.
 func (a *Answer) say(text string) {
 	if text != "" {
 		a.Text += text
@@ -144,7 +138,6 @@ func (a *Answer) say(text string) {
 	}
 }
 
-// call sets the call; args are the arguments as JSON.
 func (a *Answer) call(id string, args []byte) {
 	var with struct {
 		Cmd string `json:"cmd"`

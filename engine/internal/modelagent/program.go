@@ -13,19 +13,15 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// agentName is the agent of this package.
 const agentName agentmain.Name = "modelagent"
 
 // IsProgram reports whether this process was started as the agent.
 func IsProgram() bool { return agentName.IsProgram() }
 
-// Args are the arguments of the agent's program, with placeholders for the input and the session to
-// resume.
 func Args(api modeltest.API, url, input, session string, resident bool) []string {
 	return agentName.Args(resident, "-api="+string(api), "-url="+url, "-input="+input, "-session="+session)
 }
 
-// program is the agent as a process.
 type program struct {
 	api     modeltest.API
 	url     string
@@ -33,9 +29,9 @@ type program struct {
 	session []Entry
 }
 
-// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to
-// it: session (id), lost, message, tool, final, failure (text) and turn_end. It keeps its sessions
-// in its working folder.
+// Main is the agent as a program. It prints one JSON object per line, with a type and its members:
+// session (id), lost, message, tool, final, failure (text) and turn_end. Sessions are files in its
+// working folder.
 func Main() int {
 	flags := flag.NewFlagSet(string(agentName), flag.ContinueOnError)
 	api := flags.String("api", "", "protocol of the model")
@@ -68,7 +64,6 @@ func (p *program) resume() error {
 	return json.Unmarshal(body, &p.session)
 }
 
-// remember adds to the session, at once.
 func (p *program) remember(e Entry) error {
 	p.session = append(p.session, e)
 	body, err := json.Marshal(p.session)
@@ -117,7 +112,6 @@ func (p *program) turn(ctx context.Context, input string) int {
 	return 0
 }
 
-// print writes a line at once.
 func (*program) print(kind, text string) {
 	line, err := json.Marshal(map[string]string{"type": kind, "text": text})
 	if err == nil {
