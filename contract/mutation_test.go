@@ -144,7 +144,7 @@ func judged(l *contract.Lifecycle, lines []recordedLine) string {
 		if line.wrong != nil {
 			found = c.Refuse(nil, line.wrong)
 		} else {
-			found = c.Partial(line.event)
+			found = c.Verified(line.event)
 		}
 		if len(found) > 0 {
 			return found[0].Invariant

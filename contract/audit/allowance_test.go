@@ -322,3 +322,20 @@ func renumbered(t *testing.T, lines []string) string {
 		e.whole["ts"] = last
 	})
 }
+
+// G4: what the normalizer puts right is counted: a question before its change of state, attempts
+// that grow while the run is queued, numbers left out, and other times of the same event.
+func TestLenientCountsWhatItPutsRight(t *testing.T) {
+	t.Parallel()
+	counts := map[[2]string]int{}
+	for _, log := range logsIn(t, "foreign/good") {
+		for _, f := range read(t, log, true).Forgiven {
+			counts[[2]string{f.Member, f.How}] += f.Count
+		}
+	}
+	for of, want := range map[[2]string]int{
+		{"", Early}: 3, {"interaction_id", Miscounted}: 2, {"accepted_at", OtherTime}: 1, {memberAttempt, Miscounted}: 1,
+	} {
+		require.GreaterOrEqual(t, counts[of], want, of)
+	}
+}

@@ -44,9 +44,9 @@ func (v *Violation) Error() string {
 type Options struct {
 	// Lenient is for logs of other producers. Log then accepts and counts (Report.Forgiven) deviations
 	// in members that are not Demanded: members that are missing, null, unknown or of another form,
-	// times without a zone, and unknown event types and codes. An invariant that needs missing data is
-	// not checked, and counted in Report.Skipped. The log may begin in mid-run, and a question may
-	// come before its change of state. The doc of command contract/check lists everything.
+	// other times, unknown event types and codes, and a question before its change of state. An
+	// invariant that needs missing data is not checked, and counted in Report.Skipped. The log may
+	// begin in mid-run. The doc of command contract/check lists everything.
 	Lenient bool
 	// MaxViolations limits Report.Violations, but not Report.Found. 0 means DefaultMaxViolations,
 	// and a negative value none at all.
@@ -69,7 +69,7 @@ type Report struct {
 	// Fragments is the number of runs whose log begins in mid-run. Options.Lenient accepts them.
 	Fragments int
 	// Violations lists up to Options.MaxViolations violations in line order; a missing event at the
-	// end comes last.
+	// end comes last. With Options.Lenient, a question before its change of state comes with it.
 	Violations []Violation
 	// Found is the number of all violations.
 	Found int
@@ -105,31 +105,29 @@ func Check(r io.Reader) (Report, error) { return Log(r, Options{First: true}) }
 // Empty lines are skipped. An error means that the log could not be read, or is ErrTooManyRuns; the
 // report then covers the lines that were read.
 func Log(r io.Reader, o Options) (Report, error) {
-	a := auditor{options: o, checker: NewChecker(), forgiven: forgiven{}}
-	if o.Lenient {
-		a.checker = NewLenientChecker()
-	}
+	a := auditor{options: o, checker: NewChecker()}
+	a.foreign = newNormalizer(a.checker)
 	err := a.read(newLines(r))
 	if err == nil && (!o.First || a.report.Found == 0) {
-		for _, v := range a.checker.Close() {
+		for _, v := range a.foreign.close() {
 			a.found(v)
 		}
 	}
 	tally := a.checker.Tally()
 	a.report.Lines, a.report.Runs, a.report.Unfinished, a.report.Fragments = tally.Lines, tally.Runs, tally.Unfinished,
-		tally.Fragments
+		a.foreign.fragments
 	for _, id := range slices.Sorted(maps.Keys(tally.Skipped)) {
 		a.report.Skipped = append(a.report.Skipped, Skipped{id, tally.Skipped[id]})
 	}
-	a.report.Forgiven = a.forgiven.list()
+	a.report.Forgiven = a.foreign.forgiven.list()
 	return a.report, err
 }
 
 type auditor struct {
-	options  Options
-	checker  *Checker
-	forgiven forgiven
-	report   Report
+	options Options
+	checker *Checker
+	foreign *normalizer // with Options.Lenient
+	report  Report
 }
 
 func (a *auditor) read(lines *lines) error {
@@ -145,7 +143,7 @@ func (a *auditor) read(lines *lines) error {
 		for _, v := range a.line(line) {
 			a.found(v)
 		}
-		if open := a.checker.Open(); open > limit {
+		if open := max(a.checker.Open(), len(a.foreign.runs)); open > limit {
 			return fmt.Errorf("%w: %d at line %d; split the log by run", ErrTooManyRuns, open, lines.read)
 		}
 		if err != nil || a.options.First && a.report.Found > 0 {
@@ -159,12 +157,7 @@ func (a *auditor) line(line []byte) []Violation {
 	if !a.options.Lenient || len(bytes.TrimSpace(line)) == 0 {
 		return a.checker.Line(line)
 	}
-	e, marks, err := readForeign(line)
-	if err != nil {
-		return a.checker.Refuse(line, err)
-	}
-	a.forgiven.add(marks)
-	return a.checker.Partial(e)
+	return a.foreign.read(line)
 }
 
 // longest bounds an explanation, in characters, because it may quote the log.

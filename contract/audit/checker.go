@@ -20,7 +20,6 @@ import (
 // use.
 type Checker struct {
 	l       *contract.Lifecycle
-	lenient bool
 	rules   []namedRule
 	schema  string // the id of the invariant that an invalid line breaks
 	runs    map[string]*view
@@ -28,7 +27,6 @@ type Checker struct {
 	line    int
 	lines   int
 	skipped map[string]int
-	parts   int                       // the number of fragments
 	schemas map[string]*schema.Schema // by event type, of another version's contract; nil: this program's
 }
 
@@ -38,8 +36,6 @@ type Tally struct {
 	Runs  int
 	// Unfinished are the runs that had not ended.
 	Unfinished int
-	// Fragments are the runs whose log begins in mid-run. Only a lenient Checker takes such logs.
-	Fragments int
 	// Skipped counts, by invariant id, the events on which the invariant could not be checked for lack
 	// of data. A correct log of this library has no such events.
 	Skipped map[string]int
@@ -55,7 +51,7 @@ func (c *Checker) Tally() Tally {
 			}
 		}
 	}
-	tally := Tally{Lines: c.lines, Runs: len(c.runs) + len(c.closed.runs), Unfinished: unfinished, Fragments: c.parts}
+	tally := Tally{Lines: c.lines, Runs: len(c.runs) + len(c.closed.runs), Unfinished: unfinished}
 	if len(c.skipped) > 0 {
 		tally.Skipped = maps.Clone(c.skipped)
 	}
@@ -101,18 +97,6 @@ func scopeOf(r rule) scope {
 
 // NewChecker returns a Checker of the contract that this program was built with.
 func NewChecker() *Checker { return newChecker(embedded(), embeddedRules()) }
-
-// NewLenientChecker returns a Checker for logs of other producers, see Partial. It checks each
-// invariant wherever the log has enough data, and counts the other cases (Tally.Skipped). It
-// accepts logs that begin in mid-run, without conversation.started; questions before their change
-// of state; unknown error and warning codes; attempts and questions that are not counted from the
-// run's start; and times that differ from their event's by less than a day. Package audit reads
-// such logs.
-func NewLenientChecker() *Checker {
-	c := NewChecker()
-	c.lenient = true
-	return c
-}
 
 // NewCheckerFor returns a Checker of another contract. It panics when an invariant of it cannot be
 // executed, see Executable.
@@ -181,7 +165,7 @@ func (c *Checker) Line(body []byte) []Violation {
 	if err != nil {
 		return c.refuse(body, e, err)
 	}
-	return c.judge(e)
+	return c.judge(newStep(e), c.line)
 }
 
 // Refuse reports the next line of a log as invalid, for the given reason.
@@ -191,13 +175,12 @@ func (c *Checker) Refuse(body []byte, reason error) []Violation {
 	return c.refuse(body, fcmp.Event{}, reason)
 }
 
-// Partial checks the readable part of the next event of a log. Missing members of its data count as
-// unknown, as do an attempt of -1, a local_seq of 0 and an empty engine. An event of an unknown
-// type has only its envelope checked. No event is checked against its schema. It counts as a line.
-func (c *Checker) Partial(e fcmp.Event) []Violation {
+// Verified checks the next event of a log, which fcmp.Verify returned, without its schema. It counts
+// as a line.
+func (c *Checker) Verified(e fcmp.Event) []Violation {
 	c.line++
 	c.lines++
-	return c.judge(e)
+	return c.judge(newStep(e), c.line)
 }
 
 // Event checks the next event and returns its violations. It counts as a line.
@@ -222,7 +205,7 @@ func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 		e.RunID, e.Seq = fcmp.Salvage(body)
 	}
 	if e.RunID != "" {
-		r := c.viewOf(e.RunID)
+		r := c.viewOf(e.RunID, c.line)
 		seen := r.head != nil && e.Seq != 0 && e.Seq <= r.head.Seq
 		if !seen {
 			r.follow(e, readable)
@@ -265,7 +248,7 @@ func (c *Checker) Close() []Violation {
 				continue
 			}
 			if lack := end.unfinished(r); lack != "" {
-				out = append(out, Violation{Invariant: rule.id, RunID: id, Line: r.line, Seq: r.head.Seq,
+				out = append(out, Violation{Invariant: rule.id, RunID: id, Line: r.line, Seq: r.head.logged,
 					Explanation: lack})
 				break
 			}
@@ -276,15 +259,15 @@ func (c *Checker) Close() []Violation {
 }
 
 // viewOf returns the view of a run, for its next event.
-func (c *Checker) viewOf(run string) *view {
+func (c *Checker) viewOf(run string, line int) *view {
 	r := c.runs[run]
 	if r == nil {
 		r = c.closed.remove(run, c)
 	}
 	if r == nil {
-		r = newView(c.l, c.lenient)
+		r = newView(c.l)
 	}
-	r.line = c.line
+	r.line = line
 	return r
 }
 
@@ -297,15 +280,16 @@ func (c *Checker) store(run string, r *view) {
 	c.runs[run] = r
 }
 
-func (c *Checker) judge(e fcmp.Event) []Violation {
-	r := c.viewOf(e.RunID)
-	defer func() { c.store(e.RunID, r) }()
-	s := newStep(e)
-	c.noteFragment(r, s)
-	if r.head == nil && r.lenient && e.Type != fcmp.TypeStarted {
+// judge judges the event of a line by all rules. A member of its data that a partial event lacks
+// is unknown, as are an attempt of -1, a local_seq of 0 and an empty engine. An event of an unknown
+// type has only its envelope judged.
+func (c *Checker) judge(s *step, line int) []Violation {
+	r := c.viewOf(s.RunID, line)
+	defer func() { c.store(s.RunID, r) }()
+	if r.head == nil && s.partial && s.Type != fcmp.TypeStarted {
 		r.markUnknown()
 	}
-	j := judgement{c: c, view: r, step: s, declared: c.l.HasPayload(e.Type)}
+	j := judgement{c: c, view: r, step: s, line: line, declared: c.l.HasPayload(s.Type)}
 	if r.prev.decides() && s.decides() && r.prev.misplaced { // the deadline of both was reported
 		j.placed, s.misplaced = true, true
 	}
@@ -318,14 +302,14 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 		r.repeated = s.Seq
 		return j.found
 	}
-	if !j.declared || r.pastEnd && e.Type != fcmp.TypeStateChanged {
+	if !j.declared || r.pastEnd && s.Type != fcmp.TypeStateChanged {
 		j.applyRules(func(r namedRule) bool { return r.scope == inEnvelope })
 		r.pass(s)
 		return j.found
 	}
 	j.applyRules(func(namedRule) bool { return true })
 	switch {
-	case j.ended && e.Type != fcmp.TypeStateChanged:
+	case j.ended && s.Type != fcmp.TypeStateChanged:
 		r.pastEnd = true
 		r.pass(s)
 	case j.ended: // the run continues after its end, and closedRuns has kept only a part of its view
@@ -337,25 +321,12 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	return j.found
 }
 
-// noteFragment counts a run whose log begins in mid-run, at the first event that shows it.
-func (c *Checker) noteFragment(r *view, s *step) {
-	if !c.lenient || r.startKnown {
-		return
-	}
-	changes := s.Type == fcmp.TypeStateChanged
-	if s.Type != fcmp.TypeStarted && (r.head == nil && (s.Seq > 1 || s.Meta.Attempt > 1) || changes &&
-		s.data.From != c.l.Submission.To) {
-		c.parts++
-		r.startKnown = true
-	}
-	r.startKnown = r.startKnown || changes || s.Type == fcmp.TypeStarted
-}
-
 // judgement checks one event against the rules.
 type judgement struct {
 	c        *Checker
 	view     *view
 	step     *step
+	line     int
 	declared bool
 
 	found  []Violation
@@ -377,7 +348,7 @@ func (j *judgement) applyRules(which func(namedRule) bool) {
 		if wrong == "" {
 			continue
 		}
-		j.found = append(j.found, Violation{Invariant: rule.id, RunID: j.step.RunID, Line: j.c.line, Seq: j.step.Seq,
+		j.found = append(j.found, Violation{Invariant: rule.id, RunID: j.step.RunID, Line: j.line, Seq: j.step.logged,
 			Explanation: wrong})
 		j.placed = j.placed || rule.scope == inPlace
 		j.step.misplaced = j.placed

@@ -75,8 +75,7 @@ func (c *closedRuns) remove(run string, checker *Checker) *view {
 		return nil
 	}
 	delete(c.runs, run)
-	v := newView(checker.l, checker.lenient)
-	v.startKnown = true
+	v := newView(checker.l)
 	v.head = &step{Event: fcmp.Event{RunID: run, Seq: last.seq, TS: last.ts, Engine: last.engine}}
 	v.markUnknown()
 	v.state, v.pastEnd = last.state, last.pastEnd

@@ -27,7 +27,7 @@ type fitting struct {
 }
 
 // readForeign reads a line of a producer that leaves members out, or adds some. A member that the
-// line lacks is missing in the event; see Checker.Partial. An error means that the line has a fault
+// line lacks is missing in the event; see Checker.judge. An error means that the line has a fault
 // that a lenient reader does not accept.
 func readForeign(line []byte) (fcmp.Event, []mark, error) {
 	e, strict := fcmp.Verify(line)

@@ -14,13 +14,17 @@ const (
 	// an unknown event type, code or policy, or a member of another form, which counts as missing
 	Foreign  = "foreign"
 	Zoneless = "without a zone" // a time that is read as UTC
+	// a time of the event other than its ts, or a deadline that is not due
+	OtherTime  = "at another time"
+	Miscounted = "counted differently"        // an attempt, or the number of a question
+	Early      = "before its change of state" // a question
 )
 
 // Forgiven is a kind of deviation from the contract that was accepted, and how often it occurred.
 type Forgiven struct {
 	Type   string // event type, empty for the envelope
-	Member string // path from the data, or from the envelope; empty for an event type that the contract does not have
-	How    string // Missing, Null, Unknown, Foreign or Zoneless
+	Member string // path from the data, or from the envelope; empty for the event as a whole
+	How    string // Missing, Null and so on
 	Value  string // the foreign code or policy, if there is one
 	Count  int
 }

@@ -183,8 +183,23 @@ func (s *step) has(member string) bool {
 		return s.data.Terminal != nil
 	case "wait_deadline_at":
 		return !s.data.WaitDeadlineAt.IsZero()
+	case "actor":
+		return s.data.Actor != ""
+	case "choices":
+		return len(s.data.Choices) > 0
+	case "decision":
+		return s.data.Decision != ""
+	case "terminal.error":
+		return s.data.Terminal != nil && s.data.Terminal.Error != nil
+	case "together":
+		return s.data.Together != nil
+	case "together.stop_on_reject":
+		return s.data.Together != nil && s.data.Together.StopOnReject
 	}
 	return false
 }
+
+// unknown reports whether an optional member is missing that the producer may have left out.
+func (s *step) unknown(member string) bool { return s.partial && !s.has(member) }
 
 var optionalMembers = []string{"pending_interaction_id", "terminal", "wait_deadline_at"}

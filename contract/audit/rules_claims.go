@@ -26,7 +26,7 @@ func (c *claimed) lasts(s *step) bool { return s.TS.Before(c.until) }
 func (q *step) noteClaim(s *step) {
 	q.claim = claimed{}
 	if s.data.Change == "claim" {
-		q.claim = claimed{by: s.data.Actor, until: s.data.ClaimedUntil, unknown: s.data.Actor == ""}
+		q.claim = claimed{by: s.data.Actor, until: s.data.ClaimedUntil, unknown: s.unknown("actor")}
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *claims) judge(v *view, s *step) string {
 	}
 	q := v.question(s)
 	switch {
-	case v.openUnknown || v.lenient && q == nil:
+	case v.openUnknown:
 		return s.skip()
 	case q == nil:
 		return "" // namesOpen reports it
@@ -64,7 +64,7 @@ func (r *claims) judge(v *view, s *step) string {
 		return ""
 	case s.data.Change == "release":
 		return judgeRelease(s, q)
-	case v.lenient && (s.data.Actor == "" && (s.Type == r.Changed || q.claim.lasts(s)) || q.claim.unknown):
+	case s.unknown("actor") && (s.Type == r.Changed || q.claim.lasts(s)) || q.claim.unknown:
 		return s.skip()
 	case q.claim.lasts(s) && s.data.Actor != q.claim.by:
 		return fmt.Sprintf("%s for question %d by %.100q, but %.100q has claimed it until %s", describe(s),

@@ -30,13 +30,8 @@ func (r *countsAt) judge(v *view, s *step) string {
 	switch {
 	case !r.At.matches(s):
 		return "" // other events only refer to a question
-	case v.askedUnknown, v.prev != nil && v.prev.misplaced:
+	case v.askedUnknown, s.uncounted, v.prev != nil && v.prev.misplaced:
 		return s.skip()
-	case !v.ownCount():
-		if got <= v.asked {
-			return fmt.Sprintf("%s is %d at %s, after %d", r.Field, got, describe(s), v.asked)
-		}
-		return ""
 	}
 	return r.differs(s, got, v.asked+1)
 }
@@ -54,27 +49,10 @@ func (r *countsAt) attempt(v *view, s *step) string {
 	switch {
 	case v.gap || got == unknownAttempt || last == unknownAttempt:
 		return s.skip()
-	case !v.ownCount():
-		return r.foreignAttempt(v, s, last)
 	case v.head != nil && s.follows(v.head, r.Field, grows):
 		return ""
 	}
 	return r.differs(s, got, last+grows)
-}
-
-// foreignAttempt checks the number of the attempt in a log of another producer. There it may start
-// at 1, and may grow already when the run is queued for its next turn.
-func (r *countsAt) foreignAttempt(v *view, s *step, last int) string {
-	got, matches := s.Meta.Attempt, r.At.matches(s)
-	switch {
-	case got < last || got > last+1:
-		return fmt.Sprintf("%s is %d at %s, after %d", r.Field, got, describe(s), last)
-	case got > last && v.state == "running" && s.Type != fcmp.TypeStateChanged:
-		return fmt.Sprintf("%s grows to %d within a turn, at %s", r.Field, got, describe(s))
-	case matches && v.turn > 0 && got <= v.turn:
-		return fmt.Sprintf("%s is %d at %s, as in the turn before", r.Field, got, describe(s))
-	}
-	return ""
 }
 
 func (r *countsAt) differs(s *step, got, want int) string {

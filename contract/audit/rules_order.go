@@ -28,7 +28,7 @@ func (r *startsWith) bind(l *contract.Lifecycle) error {
 
 func (r *startsWith) judge(v *view, s *step) string {
 	switch first := v.head == nil; {
-	case v.lenient && first && s.Type != r.Type, v.lenient && !first && s.Type == r.Type && v.started == nil:
+	case s.partial && s.Type != r.Type && first, s.partial && s.Type == r.Type && v.started == nil && !first:
 		return s.skip() // the log begins in mid-run, or after an event that cannot be read
 	case first && s.Type != r.Type:
 		return fmt.Sprintf("the first event is %s, not %s", s.Type, r.Type)
@@ -125,8 +125,7 @@ func (absorbing) judge(v *view, s *step) string {
 }
 
 // paired is IV-26, IV-27, IV-28: First is directly followed by Second, and Second directly follows
-// First. Other producers may store IV-28 (SameInteraction) in reverse order. With Several, the
-// event about a question may occur for several questions in a row.
+// First. With Several, the event about a question may occur for several questions in a row.
 type paired struct {
 	First           pattern `json:"first"`
 	Second          pattern `json:"second"`
@@ -150,20 +149,15 @@ func (r *paired) judge(v *view, s *step) string {
 	if first && !second && r.unseen(v) {
 		return s.skip()
 	}
-	if v.lenient && r.SameInteraction && v.early != nil {
-		if v.early == v.prev {
-			return r.reversed(v, s)
-		}
-		first = false // the question came before its change of state
-	}
 	switch {
 	case first && !second:
 		return fmt.Sprintf("%s is followed by %s, not by %s", r.First, s.Type, r.Second)
-	case second && v.gap:
+	case second && (v.gap || s.unpaired):
 		return s.skip()
-	case second && !first && v.lenient && r.SameInteraction && v.state != "waiting_user":
-		return "" // the change of state may follow its question
 	case second && !first:
+		if r.SameInteraction {
+			v.unpaired = s.data.InteractionID
+		}
 		return fmt.Sprintf("%s does not follow %s", r.Second, r.First)
 	case first && r.SameInteraction:
 		return r.other(v.prev, s)
@@ -177,22 +171,10 @@ func (r *paired) excused(v *view) bool {
 	return v.prev.misplaced || r.SameInteraction && v.unpaired != 0 && v.prev.data.PendingInteractionID == v.unpaired
 }
 
-// unseen reports whether a log of another producer may have the question before the change of state
+// unseen reports whether the producer may have written the question before the change of state
 // where it cannot be seen: in a line that cannot be read, or before the log begins.
 func (r *paired) unseen(v *view) bool {
-	return v.lenient && r.SameInteraction && v.early == nil && v.prev.afterGap
-}
-
-// reversed judges the event after a question that came before its change of state.
-func (r *paired) reversed(v *view, s *step) string {
-	if !r.First.matches(s) {
-		if v.prev.misplaced || v.prev.afterGap {
-			return ""
-		}
-		v.unpaired = v.prev.data.InteractionID
-		return fmt.Sprintf("%s is neither directly after nor directly before %s", r.Second, r.First)
-	}
-	return r.other(s, v.prev)
+	return r.SameInteraction && v.prev.partial && v.prev.afterGap
 }
 
 // other reports a change of state that waits for a question other than the one shown.
@@ -205,13 +187,6 @@ func (r *paired) other(change, question *step) string {
 }
 
 func (r *paired) unfinished(v *view) string {
-	if v.lenient && r.SameInteraction && v.early != nil {
-		if v.early == v.prev && !v.prev.misplaced && !v.prev.afterGap {
-			return fmt.Sprintf("%s is the last event, but is neither directly after nor directly before %s", r.Second,
-				r.First)
-		}
-		return ""
-	}
 	if r.First.matches(v.prev) && !r.excused(v) && !r.unseen(v) {
 		return fmt.Sprintf("%s is the last event, but %s must follow", r.First, r.Second)
 	}
@@ -232,8 +207,8 @@ func (r *precedes) bind(l *contract.Lifecycle) error {
 }
 
 func (r *precedes) judge(v *view, s *step) string {
-	if v.lenient && s.Type == fcmp.TypeInputRequired && v.state != "waiting_user" {
-		return "" // the change of state follows it directly; paired checks that
+	if s.unpaired {
+		return s.skip()
 	}
 	if prev := v.prevNonWarning; prev != nil && prev.Type == r.Type && !prev.misplaced &&
 		!slices.Contains(r.Past, s.Type) && !r.Then.matches(s) {
@@ -332,7 +307,7 @@ func (r *blockedAs) judge(v *view, s *step) string {
 }
 
 func (r *blockedAs) judgeBegin(v *view, s *step) string {
-	if v.state == "" || v.lenient && len(s.data.Choices) == 0 {
+	if v.state == "" || s.unknown("choices") {
 		return s.skip()
 	}
 	kind := r.beginsIn(v.state)
@@ -353,7 +328,7 @@ func (r *blockedAs) judgeEnd(v *view, s *step) string {
 		return s.skip()
 	case !v.held:
 		return "" // alternates reports that
-	case v.lenient && len(v.choices) == 0:
+	case v.choicesUnknown:
 		return s.skip()
 	}
 	for _, h := range r.Holds {

@@ -117,7 +117,7 @@ func (r *ownWait) judge(v *view, s *step) string {
 	}
 	q := v.question(s)
 	switch {
-	case v.openUnknown || v.lenient && q == nil:
+	case v.openUnknown:
 		return s.skip()
 	case q == nil:
 		return "" // namesOpen reports it
@@ -128,7 +128,7 @@ func (r *ownWait) judge(v *view, s *step) string {
 	case stepped:
 		return r.judgeStep(v, s, q)
 	case s.extends():
-		return judgeExtension(v, s, q)
+		return judgeExtension(s, q)
 	case q.data.OnDeadline == "":
 		return s.skip()
 	case q.data.OnDeadline != s.byTime():
@@ -179,9 +179,9 @@ func judgeOrder(v *view, s, q *step) string {
 }
 
 // judgeExtension judges an event that moves the end of the open question q.
-func judgeExtension(v *view, s, q *step) string {
+func judgeExtension(s, q *step) string {
 	switch before := q.data.WaitDeadlineAt; {
-	case before.IsZero() && v.lenient:
+	case q.unknown("wait_deadline_at"):
 		return s.skip()
 	case before.IsZero():
 		return fmt.Sprintf("%s for question %d, which waits without an end", s.Type, s.data.InteractionID)
@@ -199,7 +199,7 @@ func (v *view) questionsDue(s *step) []*step {
 		return v.open[:1]
 	}
 	return slices.DeleteFunc(slices.Clone(v.open), func(q *step) bool {
-		return q.data.WaitDeadlineAt.IsZero() && !v.lenient || q.data.WaitDeadlineAt.After(s.TS)
+		return q.data.WaitDeadlineAt.IsZero() && !q.unknown("wait_deadline_at") || q.data.WaitDeadlineAt.After(s.TS)
 	})
 }
 

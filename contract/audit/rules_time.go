@@ -13,14 +13,9 @@ import (
 // The rules about times: all times of an event equal the commit's, and timeouts equal the
 // submission's.
 
-// foreignSlack is the largest difference between the times of one event in a log of another
-// producer: they may come from different moments and clocks, without a time zone.
-const foreignSlack = 24 * time.Hour
-
 // differs returns an explanation if a time is not the wanted one, and "" otherwise.
-func (v *view) differs(member string, got, want time.Time, wanted string) string {
-	off := got.Sub(want)
-	if off == 0 || v.lenient && off.Abs() < foreignSlack {
+func differs(member string, got, want time.Time, wanted string) string {
+	if got.Equal(want) {
 		return ""
 	}
 	return fmt.Sprintf("%s is %s, but %s is %s", member, fcmp.FormatTime(got), wanted, fcmp.FormatTime(want))
@@ -45,7 +40,7 @@ func (r *sameTime) bind(l *contract.Lifecycle) error {
 	return errors.Join(faults...)
 }
 
-func (r *sameTime) judge(v *view, s *step) string {
+func (r *sameTime) judge(_ *view, s *step) string {
 	for _, m := range r.Members {
 		if m.Type != s.Type {
 			continue
@@ -54,7 +49,7 @@ func (r *sameTime) judge(v *view, s *step) string {
 		if at.IsZero() {
 			return s.skip()
 		}
-		if wrong := v.differs(m.Member, at, s.TS, "the event's ts"); wrong != "" {
+		if wrong := differs(m.Member, at, s.TS, "the event's ts"); wrong != "" {
 			return wrong
 		}
 	}
@@ -149,7 +144,7 @@ func (r *waitsFor) judge(v *view, s *step) string {
 	span := min(int64(v.started.data.SessionTimeoutSec), maxSpanSec)
 	due := from.Add(time.Duration(span) * time.Second)
 	s.data.WaitDeadlineAt = due // a wrong deadline is reported only here, and not also by notBefore
-	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
+	return differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
 		v.started.data.SessionTimeoutSec))
 }
 

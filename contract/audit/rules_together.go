@@ -51,10 +51,10 @@ func (v *view) noteAsked(prev, s *step) {
 	}
 }
 
-// showsRuleless reports whether a log of another producer shows one more question directly after
-// the one before, without a word about the rule of the two.
+// showsRuleless reports whether the event shows one more question directly after the one before,
+// with unknown rule of the two.
 func (v *view) showsRuleless(prev, s *step) bool {
-	return v.lenient && s.Type == fcmp.TypeInputRequired && s.data.Together == nil && v.group.rule == nil &&
+	return s.Type == fcmp.TypeInputRequired && s.unknown("together") && v.group.rule == nil &&
 		prev != nil && prev.Type == s.Type && v.state == "waiting_user" && len(v.open) > 0 && len(v.open) < maxGroup
 }
 
@@ -113,12 +113,13 @@ func (v *view) met(reply *step) bool {
 	return reply.byTime() == "" && (stops || v.group.replies+1 >= rule.Answers)
 }
 
-// mayStop reports whether the reply may be a rejection that continues the run. It concerns lenient
-// reading: a producer may omit the reply's decision, or the rule's member that makes a rejection
-// sufficient.
+// mayStop reports whether the reply may be a rejection that continues the run: its decision is
+// unknown, or whether the rule stops at a rejection.
 func (v *view) mayStop(reply *step) bool {
-	decision, stops := reply.data.Decision, v.group.rule.StopOnReject
-	return v.lenient && (stops && decision == "" || !stops && decision == "reject")
+	if v.group.rule.StopOnReject {
+		return reply.unknown("decision")
+	}
+	return v.open[0].unknown("together.stop_on_reject") && reply.data.Decision == "reject"
 }
 
 // ruleDecides is IV-41: the rule of the questions is not met after an event of the type Recorded,

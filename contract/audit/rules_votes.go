@@ -38,7 +38,7 @@ func (v *view) noteVote(s *step) {
 	case "reject":
 		b.rejected++
 	}
-	b.unknown = b.unknown || s.data.Actor == "" || s.data.Decision == ""
+	b.unknown = b.unknown || s.unknown("actor") || s.unknown("decision")
 }
 
 // completes reports whether the vote is the last vote that the question needs.
@@ -73,7 +73,7 @@ func (r *votes) judge(v *view, s *step) string {
 	}
 	q := v.question(s)
 	switch {
-	case v.openUnknown || v.lenient && q == nil:
+	case v.openUnknown:
 		return s.skip()
 	case q == nil:
 		return "" // namesOpen reports it
@@ -81,7 +81,7 @@ func (r *votes) judge(v *view, s *step) string {
 		return fmt.Sprintf("%s is a vote on question %d, which one person answers", s.Type, s.data.InteractionID)
 	case !q.several():
 		return ""
-	case v.lenient && (s.data.Actor == "" || s.data.Decision == "" || q.ballots.unknown):
+	case s.unknown("actor") || s.unknown("decision") || q.ballots.unknown:
 		return s.skip()
 	case s.data.Actor == "":
 		return fmt.Sprintf("%s for question %d, but the event does not name the voter", s.Type, s.data.InteractionID)

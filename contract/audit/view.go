@@ -21,6 +21,14 @@ type step struct {
 	misplaced bool
 	// afterGap: the event directly before this one is unknown.
 	afterGap bool
+	// partial: the event is of a producer that may leave optional members out, see unknown.
+	partial bool
+	// unpaired: a question whose change of state may be in a line that cannot be read or is missing.
+	unpaired bool
+	// uncounted: the producer leaves numbers of questions out, and has done so before this one.
+	uncounted bool
+	// logged is the number that the event has in the log.
+	logged uint64
 	// due has the right values of the numbers that were reported as wrong, by field; dueEngine is
 	// the right engine.
 	due       map[string]int
@@ -77,7 +85,7 @@ type stepData struct {
 
 // newStep requires an event that was verified, so that its data has the types that are read here.
 func newStep(e fcmp.Event) *step {
-	s := &step{Event: e}
+	s := &step{Event: e, logged: e.Seq}
 	if e.Type != fcmp.TypeMessageFinal && e.Type != fcmp.TypeMessageIntermediate {
 		_ = json.Unmarshal(e.Data, &s.data)
 	}
@@ -129,9 +137,8 @@ const unknownAttempt = -1
 // view is everything that is needed to judge a run's next event. Its size does not grow with the
 // log.
 type view struct {
-	l       *contract.Lifecycle
-	lenient bool // the log is from another producer
-	line    int  // the line of the run's last event
+	l    *contract.Lifecycle
+	line int // the line of the run's last event
 
 	// gap: the event before the next one is unknown, since the log begins in mid-run or events are
 	// missing.
@@ -140,8 +147,6 @@ type view struct {
 	partial  bool
 	repeated uint64 // the number of the last repeated event; 0 if the event before was not one
 	pastEnd  bool   // events after the run's end were already reported
-	// startKnown: it was decided whether the log of another producer begins in mid-run.
-	startKnown bool
 
 	state          string  // "" if unknown
 	started        *step   // conversation.started
@@ -149,7 +154,6 @@ type view struct {
 	prev           *step   // the event before of a type in the contract
 	prevNonWarning *step   // like prev, but without warnings
 	changed        *step   // the last change of state
-	early          *step   // the question that was shown before its change of state, see paired
 	unpaired       int     // the question that was reported as separate from its change of state
 	last           []*step // the last event of each type
 	turn           int     // the attempt of the last turn that started, 0 if unknown
@@ -162,21 +166,22 @@ type view struct {
 	yielded        int  // number of turns that were delayed or handed back, or that repeated questions
 	held           bool // the run is held
 	holdUnknown    bool
+	choicesUnknown bool
 	choices        []string // of the hold
 
 	group group // the questions that were asked last
 }
 
 // newView is the view of a run without events.
-func newView(l *contract.Lifecycle, lenient bool) *view {
-	return &view{l: l, lenient: lenient, state: l.Submission.To}
+func newView(l *contract.Lifecycle) *view {
+	return &view{l: l, state: l.Submission.To}
 }
 
 // markUnknown marks as unknown everything that missing events may have changed; that excludes the
 // submission.
 func (v *view) markUnknown() {
 	*v = view{
-		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
+		l: v.l, line: v.line, started: v.started, head: v.head,
 		gap: true, partial: true, openUnknown: true, askedUnknown: true, holdUnknown: true,
 	}
 }
@@ -212,7 +217,8 @@ func (v *view) advance(s *step) {
 	case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeYielded:
 		v.held = s.Type == fcmp.TypeBlocked || len(s.data.Choices) > 0
 		v.choices = s.data.Choices
-		v.holdUnknown = v.lenient && s.Type == fcmp.TypeYielded && !v.held // choices may be left out
+		v.choicesUnknown = s.unknown("choices")
+		v.holdUnknown = s.Type == fcmp.TypeYielded && v.choicesUnknown
 	case fcmp.TypeWarning:
 		if s.data.Code == handedBack {
 			v.yielded++
@@ -272,21 +278,12 @@ func (s *step) waits() bool {
 	return s != nil && s.Type == fcmp.TypeStateChanged && s.data.To == "waiting_user"
 }
 
-// noteQuestion pairs a question with the change of state that waits for it.
+// noteQuestion notes that the question of a wait is missing. So that this is reported once, it
+// counts as asked.
 func (v *view) noteQuestion(s *step) {
-	shown := s.Type == fcmp.TypeInputRequired
-	switch {
-	case v.prev.waits() && v.early == nil && !shown:
-		// The question is missing. So that this is reported once, it counts as asked.
+	if v.prev.waits() && s.Type != fcmp.TypeInputRequired {
 		v.openUnknown, v.open = true, nil
 		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
-		v.early = nil
-	case shown && !v.prev.waits() && v.group.toShow == 0 && !v.showsRuleless(v.prev, s):
-		v.early = s
-	case s.waits() && v.early != nil && v.early == v.prev:
-		// the pair is complete
-	default:
-		v.early = nil
 	}
 }
 
@@ -297,12 +294,6 @@ func (v *view) autoDecisionLeft() (left, ok bool) {
 		return false, false
 	}
 	return v.autoDecisions < *v.started.data.MaxAutoDecisions, true
-}
-
-// ownCount reports whether attempts and questions are counted as in this contract. Other producers
-// start at other numbers.
-func (v *view) ownCount() bool {
-	return !v.lenient || v.started != nil && v.started.Meta.Attempt == 0
 }
 
 // facts returns the facts that the log decides, as true or false. A fact that is not a key is

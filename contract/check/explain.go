@@ -158,13 +158,13 @@ Forgiven, and counted:
   - event types that the contract does not have: only their envelope is checked
   - error codes, warning codes and policies that the contract does not have
   - times without a zone, which are taken for UTC
+  - a question directly before its change of state instead of directly after it
+  - attempts and questions that are not counted from the run's start, as long as they never go back
+  - times that differ from their event's, or a deadline from its due time, by less than a day
 
 Taken as it is:
   - a log without conversation.started: mode, strictness and limits are not known then
   - a log that begins in mid-run: what was before is not known, and the run is counted as such
-  - a question directly before its change of state instead of directly after it
-  - attempts and questions that are not counted from the run's start, as long as they never go back
-  - times that differ from their event's, or a deadline from its due time, by less than a day
 
 An invariant that needs what the log does not tell is not decided on that event, and that is counted.
 All others are: order and pairs of events, the chain of states, transitions, settled questions, the

@@ -79,6 +79,8 @@ func (r *textReporter) summary(s *summary) {
 // text describes the forgiven deviations.
 func (f forgiven) text() string {
 	switch {
+	case f.How == audit.Early:
+		return f.Type + " is " + f.How
 	case f.Member == "":
 		return "event type " + f.Type + " is " + f.How
 	case f.Value != "":
