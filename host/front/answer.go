@@ -1,0 +1,94 @@
+package front
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Answer is a decoded answer of a protocol.
+type Answer struct {
+	// Exchange is the protocol's id of the answered exchange: of a task, a call, a message. Within it
+	// an answer that is sent again is the same answer. Required.
+	Exchange string
+	// Question is the number of the answered question. 0: the protocol's answers name no question;
+	// then exactly one question must be open for the caller.
+	Question int
+	// Seen is the digest of the question as it was shown; empty: not checked.
+	Seen string
+
+	Text       string
+	Value      json.RawMessage
+	Decision   lifecycle.Decision
+	AcceptRisk bool
+}
+
+// ErrAmbiguous reports an answer without the number of a question while several questions are open.
+var ErrAmbiguous = errors.New("front: several questions are open: name the answered one")
+
+// Send answers the question. An answer that is sent again returns its first receipt, in every later
+// state of the run. Another answer to the same question in the same exchange is another reply: it
+// fails with lifecycle.ErrSettled, and the history has the answer that counts.
+//
+// Other errors are ErrAmbiguous and the errors of lifecycle.Client.Reply.
+func (c *Caller) Send(ctx context.Context, run string, a Answer) (lifecycle.Receipt, error) {
+	reply := lifecycle.Reply{ID: a.Question, Text: a.Text, Value: a.Value, Decision: a.Decision, Seen: a.Seen,
+		AcceptRisk: a.AcceptRisk, Key: c.key(&a), Actor: c.actor}
+	if a.Question == 0 {
+		n, err := c.meant(ctx, run, reply.Key)
+		if err != nil {
+			return lifecycle.Receipt{}, err
+		}
+		reply.ID = n
+	}
+	return c.client.Reply(ctx, run, reply)
+}
+
+// meant returns the number of the question that an answer without a number is for: the question that
+// it has answered before, otherwise the only open one. If another call with the same answer is
+// faster, its key belongs to that question, and this call fails with ErrKeyConflict.
+func (c *Caller) meant(ctx context.Context, run, key string) (int, error) {
+	record, err := c.client.QuestionWithKey(ctx, run, key)
+	if err == nil {
+		return record.Question.ID, nil
+	}
+	if !errors.Is(err, lifecycle.ErrNotFound) {
+		return 0, err
+	}
+	v, err := c.Look(ctx, run)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(v.Asks) > 1:
+		return 0, ErrAmbiguous
+	case len(v.Asks) == 1:
+		return v.Asks[0].ID, nil
+	case len(v.Others) > 0: // Reply says who may answer
+		return v.Others[0].ID, nil
+	}
+	return max(v.Run.Interactions, 1), nil // Reply says how it was settled
+}
+
+// key returns the idempotency key of an answer. It includes the answer itself: with the exchange
+// alone, a second and different answer would be a conflict of keys, where its author needs to know
+// who has answered. It includes the actor, because votes of several people are several answers.
+func (c *Caller) key(a *Answer) string {
+	return c.actor.Via + "-" + digest(c.actor.ID, a.Exchange, strconv.Itoa(a.Question), string(a.Decision), a.Text,
+		string(a.Value))
+}
+
+// digest returns a digest of the parts, in characters that every key and id may have.
+func digest(parts ...string) string {
+	var all []byte
+	for _, p := range parts {
+		all = append(strconv.AppendInt(all, int64(len(p)), 10), ':')
+		all = append(all, p...)
+	}
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:16])
+}

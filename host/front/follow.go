@@ -1,0 +1,124 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// FromNow is the cursor of a follower that needs no earlier events.
+const FromNow = math.MaxUint64
+
+// Step is one element of Follow: exactly one field is set.
+type Step struct {
+	View  *View
+	Event *lifecycle.Event
+}
+
+// Follow yields the run as it is now, then its events after the cursor, and the run again whenever a
+// question was asked, answered in part, claimed, reassigned or closed, a claim has ended, or the run
+// has ended. It stops when the last view is Settled and all events up to this view were yielded:
+// immediately, if the run already waits for the caller or has ended and there are no events to
+// replay. A later call with the Seq of the last event continues.
+//
+// An error ends the sequence. The end of ctx, which is the closing of a protocol's stream or call,
+// has no effect on the run.
+func (c *Caller) Follow(ctx context.Context, run string, cursor uint64) iter.Seq2[Step, error] {
+	return c.FollowUntil(ctx, run, cursor, (*View).Settled)
+}
+
+// FollowUntil is Follow with another condition than Settled. A run that has ended always ends the
+// sequence.
+func (c *Caller) FollowUntil(ctx context.Context, run string, cursor uint64, enough func(*View) bool,
+) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
+		f := follower{Caller: c, run: run, cursor: cursor, enough: enough, yield: yield}
+		if !f.look(ctx) {
+			return
+		}
+		if cursor == FromNow {
+			f.cursor = f.view.Run.Seq
+		}
+		for !f.done() {
+			if !f.read(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// follower is one call of Follow.
+type follower struct {
+	*Caller
+
+	run    string
+	cursor uint64
+	enough func(*View) bool
+	view   View
+	yield  func(Step, error) bool
+}
+
+// settled reports whether the view needs no successor.
+func (f *follower) settled() bool { return f.view.Ended() || f.enough(&f.view) }
+
+func (f *follower) done() bool { return f.settled() && f.cursor >= f.view.Run.Seq }
+
+// look yields the run as it is now. It reports whether to continue.
+func (f *follower) look(ctx context.Context) bool {
+	v, err := f.Look(ctx, f.run)
+	if err != nil {
+		f.yield(Step{}, err)
+		return false
+	}
+	f.view = v
+	return f.yield(Step{View: &v}, nil)
+}
+
+// read yields events until the sequence is done or a claim ends. It reports whether to continue.
+func (f *follower) read(ctx context.Context) bool {
+	until, stop := ctx, context.CancelFunc(func() {})
+	recheck := f.view.Recheck
+	if !recheck.IsZero() && !f.settled() {
+		until, stop = context.WithTimeout(ctx, max(recheck.Sub(f.client.Now()), 0)+time.Millisecond)
+	}
+	defer stop()
+	for event, err := range f.client.Events(until, f.run, f.cursor) {
+		switch {
+		case err == nil:
+		case until.Err() != nil && ctx.Err() == nil: // the claim has ended
+			return f.look(ctx)
+		case errors.Is(err, lifecycle.ErrCursorBeyondEnd) && f.view.Ended():
+			f.cursor = f.view.Run.Seq
+			return true
+		default:
+			f.yield(Step{}, err)
+			return false
+		}
+		f.cursor = event.Seq
+		if !f.yield(Step{Event: &event}, nil) {
+			return false
+		}
+		if !f.settled() && event.Seq > f.view.Run.Seq && mayChangeView(event.Type) && !f.look(ctx) {
+			return false
+		}
+		if f.done() || !f.view.Recheck.Equal(recheck) {
+			return true
+		}
+	}
+	return f.look(ctx) // the run has ended
+}
+
+// mayChangeView reports whether an event of this type may change which questions are open, who may
+// answer them, or the status of the run.
+func mayChangeView(eventType string) bool {
+	switch eventType {
+	case lifecycle.TypeMessageIntermediate, lifecycle.TypeMessageFinal, lifecycle.TypeWarning,
+		lifecycle.TypeReminder, lifecycle.TypeStarted:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,220 @@
+package front_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/front/fronttest"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// bare is the thinnest front end: the package itself.
+type bare struct{ fronttest.Config }
+
+func (b bare) caller(person string) *front.Caller {
+	return front.For(b.Client, lifecycle.Actor{ID: person, Via: "bare"})
+}
+
+func (b bare) Start(ctx context.Context, person, prompt string) (string, error) {
+	s := b.Spec(person, prompt)
+	s.ID = front.NewRunID(person, "bare")
+	run, err := b.caller(person).Client().Submit(ctx, s)
+	return run.ID, err
+}
+
+var errUnknown = errors.New("no such run")
+
+func fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := front.FaultOf(err)
+	if f.Code == "NOT_FOUND" || f.Code == "NOT_ALLOWED" {
+		return errUnknown
+	}
+	return f
+}
+
+func (b bare) See(ctx context.Context, person, run string) (s fronttest.Seen, _ error) {
+	limit, stop := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer stop()
+	var last *front.View
+	for step, err := range b.caller(person).Follow(limit, run, front.FromNow) {
+		if err != nil && limit.Err() == nil {
+			return s, fault(err)
+		}
+		if step.View != nil {
+			last = step.View
+		}
+	}
+	if last == nil {
+		return s, ctx.Err()
+	}
+	s.Ended, s.Result = last.Ended(), last.Run.FinalText
+	for _, q := range last.Asks {
+		s.Questions = append(s.Questions, q.ID)
+	}
+	if !last.Settled() {
+		s.Status = last.Status()
+	}
+	return s, nil
+}
+
+func (b bare) Answer(ctx context.Context, person, run, id string, a fronttest.Answer) error {
+	_, err := b.caller(person).Send(ctx, run, front.Answer{Exchange: id, Question: a.Question, Text: a.Text,
+		Decision: a.Decision})
+	return fault(err)
+}
+
+func (b bare) Dismiss(context.Context, string, string, int) error { return nil }
+
+// unnumbered is a protocol whose answers name no question.
+type unnumbered struct{ bare }
+
+func (u unnumbered) Answer(ctx context.Context, person, run, id string, a fronttest.Answer) error {
+	v, err := u.caller(person).Look(ctx, run)
+	if err == nil && len(v.Asks) > 1 {
+		return u.bare.Answer(ctx, person, run, id, a)
+	}
+	a.Question = 0
+	return u.bare.Answer(ctx, person, run, id, a)
+}
+
+// P1, P2, P3: the package itself passes the table of traps.
+func TestP2TheCorePassesTheTraps(t *testing.T) {
+	fronttest.Run(t, func(_ testing.TB, c fronttest.Config) fronttest.FrontEnd { return bare{c} })
+}
+
+func TestP2TheCorePassesTheTrapsWithAnswersThatNameNoQuestion(t *testing.T) {
+	fronttest.Run(t, func(_ testing.TB, c fronttest.Config) fronttest.FrontEnd { return unnumbered{bare{c}} })
+}
+
+// P5: an id that the client chose depends on the principal; a new id is of use to its principal only.
+func TestP5IdsBelongToTheirPrincipal(t *testing.T) {
+	require.NotEqual(t, front.RunID("ada", "ui", "chat-1"), front.RunID("eve", "ui", "chat-1"))
+	require.NotEqual(t, front.RunID("ab", "c", "d"), front.RunID("a", "bc", "d"))
+	require.NoError(t, lifecycle.Spec{ID: front.RunID("ada", "ui", "../x\x00"), Prompt: "Go."}.Validate())
+	id := front.NewRunID("ada", "mcp")
+	require.NoError(t, lifecycle.Spec{ID: id, Prompt: "Go."}.Validate())
+	require.True(t, front.Owns("ada", "mcp", id))
+	for _, c := range [][3]string{{"eve", "mcp", id}, {"ada", "ui", id}, {"ada", "mcp", id + "0"}, {"ada", "mcp", ""},
+		{"ada", "mcp", "mcp-"}, {"ada", "mcp", "mcp-a-"}} {
+		require.False(t, front.Owns(c[0], c[1], c[2]), "%q", c)
+	}
+}
+
+func TestFormsAreFlat(t *testing.T) {
+	risk := &engine.Subject{Tool: "pay", Risk: "money"}
+	for name, c := range map[string]struct {
+		question      engine.Question
+		schema        string // empty: no flat form
+		content, want string // the reply as text, value or decision
+	}{
+		"text": {engine.Question{Kind: engine.OpenText},
+			`{"type":"object","properties":{"answer":{"type":"string","title":"Your answer"}},"required":["answer"]}`,
+			`{"answer":"tea"}`, "tea"},
+		"confirm": {engine.ConfirmOf("Ship it?"),
+			`{"type":"object","properties":{"answer":{"type":"string","title":"Your answer","oneOf":[` +
+				`{"const":"yes","title":"Yes"},{"const":"no","title":"No"}]}},"required":["answer"]}`,
+			`{"answer":"no"}`, "no"},
+		"options, or other words": {engine.Question{Kind: engine.ChooseOne,
+			Options: []engine.Option{{Label: "Red", Value: "r"}}},
+			`{"type":"object","properties":{"answer":{"type":"string","title":"Your answer","oneOf":[` +
+				`{"const":"r","title":"Red (r)"}]},"other":{"type":"string","title":"Or in your own words"}}}`,
+			`{"other":"blue"}`, "blue"},
+		"risk": {engine.Question{Kind: engine.RiskAck, Only: true},
+			`{"type":"object","properties":{"answer":{"type":"string","title":"Your answer","oneOf":[` +
+				`{"const":"yes","title":"Yes: I accept the risk"},{"const":"no","title":"No"}]}},"required":["answer"]}`,
+			`{"answer":"yes"}`, "yes"},
+		"approval": {engine.Question{Kind: engine.Approval, Subject: risk},
+			`{"type":"object","properties":{"decision":{"type":"string","title":"Your decision","oneOf":[` +
+				`{"const":"approve","title":"Approve, and accept the risk: money"},{"const":"reject","title":"Reject"}]},` +
+				`"comment":{"type":"string","title":"Comment"}},"required":["decision"]}`,
+			`{"decision":"approve"}`, "approve"},
+		"named fields": {engine.Question{Kind: engine.FillFields, RequiredFields: []string{"name"}},
+			`{"type":"object","properties":{"field1":{"type":"string","title":"name"},"other":{"type":"string",` +
+				`"title":"More to say"}},"required":["field1"]}`,
+			`{"field1":"Ada"}`, "name: Ada"},
+		"schema": {engine.Question{Kind: engine.FillFields, Schema: []byte(`{"type":"object","required":["n"],"properties":{
+			"n":{"type":"integer","minimum":1,"multipleOf":2},"mail":{"type":"string","format":"email","pattern":"@"},
+			"colors":{"type":"array","items":{"type":"string","enum":["r","g"]}}}}`)},
+			`{"type":"object","properties":{"n":{"type":"integer","minimum":1},"mail":{"type":"string","format":"email"},` +
+				`"colors":{"type":"array","items":{"type":"string","enum":["r","g"]}}},"required":["n"]}`,
+			`{"n":2}`, `{"n":2}`},
+		"one value": {engine.Question{Kind: engine.FillFields, Schema: []byte(`{"type":"boolean"}`)},
+			`{"type":"object","properties":{"value":{"type":"boolean"}},"required":["value"]}`, `{"value":true}`, `true`},
+		"nested": {question: engine.Question{Kind: engine.FillFields, Schema: []byte(
+			`{"type":"object","properties":{"a":{"type":"object"}}}`)}},
+		"reference": {question: engine.Question{Kind: engine.FillFields, Schema: []byte(
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`)}},
+		"null": {question: engine.Question{Kind: engine.FillFields, Schema: []byte(
+			`{"type":"object","properties":{"a":{"type":["string","null"]}}}`)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := c.question
+			q.ID = 3
+			form, ok := front.FormOf(&q)
+			require.Equal(t, c.schema != "", ok)
+			if !ok {
+				return
+			}
+			require.Equal(t, c.schema, string(form.Schema))
+			a, err := form.Read(json.RawMessage(c.content))
+			require.NoError(t, err)
+			require.Equal(t, c.want, a.Text+string(a.Value)+string(a.Decision))
+			require.Equal(t, 3, a.Question)
+			require.NoError(t, interaction.Reply{ID: 3, Text: a.Text, Value: a.Value, Decision: a.Decision,
+				Seen:       a.Seen,
+				AcceptRisk: a.AcceptRisk}.ValidateFor(q))
+			for _, bad := range []string{``, `null`, `[]`, `{`, `{"answer":1}`, `{"decision":"edit"}`, `{}`} {
+				if a, err = form.Read(json.RawMessage(bad)); err == nil {
+					require.NotEmpty(t, a.Value, "%s: only a schema judges it", bad)
+				}
+			}
+		})
+	}
+}
+
+// N3: an integer that the client may have rounded is refused.
+func TestN3RoundedNumbersAreRefused(t *testing.T) {
+	form, ok := front.FormOf(&engine.Question{Kind: engine.FillFields, Schema: []byte(`{"type":"integer"}`)})
+	require.True(t, ok)
+	_, err := form.Read([]byte(`{"value":9007199254740993}`))
+	require.ErrorAs(t, err, new(front.Fault))
+}
+
+// P5: whatever a client sends as the values of a form, reading it ends in an answer or a Fault.
+func FuzzForms(f *testing.F) {
+	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"string","oneOf":[{"const":"x","title":"X"}]}}}`),
+		[]byte(`{"a":"x"}`))
+	f.Add([]byte(`{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}]}}`), []byte(`{"value":["x"]}`))
+	f.Add([]byte(`{"type":"integer"}`), []byte(`{"value":1e400}`))
+	f.Fuzz(func(t *testing.T, schema, content []byte) {
+		questions := []engine.Question{
+			{Kind: engine.FillFields, Schema: schema}, {Kind: engine.Confirm}, {Kind: engine.OpenText},
+			{Kind: engine.Approval, Subject: &engine.Subject{Tool: "t", Arguments: schema, Risk: string(content)}},
+			{Kind: engine.FillFields, RequiredFields: []string{string(schema)}},
+		}
+		for i := range questions {
+			front.Message(&questions[i])
+			form, ok := front.FormOf(&questions[i])
+			if !ok {
+				continue
+			}
+			if !json.Valid(form.Schema) {
+				t.Fatalf("schema %q becomes %q", schema, form.Schema)
+			}
+			if _, err := form.Read(content); err != nil && !errors.As(err, new(front.Fault)) {
+				t.Fatalf("%q: %v", content, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package front
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Message returns the question as text: prompt, context, the call to approve with its arguments, and
+// its risk. Nothing in it is hidden: see interaction.Visible. The options are in the form.
+func Message(q *lifecycle.Question) string {
+	var b strings.Builder
+	b.WriteString(interaction.VisibleProse(q.Prompt))
+	if s := q.Subject; s != nil {
+		b.WriteString("\n\nTool: " + interaction.Visible(s.Tool))
+		if s.Title != "" {
+			b.WriteString("\n" + interaction.VisibleProse(s.Title))
+		}
+		if len(s.Arguments) > 0 {
+			b.WriteString("\nArguments: " + interaction.VisibleJSON(s.Arguments, "  "))
+		}
+		if s.Risk != "" {
+			b.WriteString("\nRisk: " + interaction.VisibleProse(s.Risk))
+		}
+	}
+	if q.DecidedBySeveral() {
+		fmt.Fprintf(&b, "\n\nDecided by several people: %d of %d have approved, %d rejected.",
+			q.Count(lifecycle.Approve), max(q.Need, 1), q.Count(lifecycle.Reject))
+	}
+	if q.Context != "" {
+		b.WriteString("\n\n" + interaction.VisibleProse(q.Context))
+	}
+	return b.String()
+}

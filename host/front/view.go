@@ -1,0 +1,149 @@
+package front
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Caller makes the calls of one person or program. It is safe for concurrent use and holds no state.
+type Caller struct {
+	client *lifecycle.Client
+	actor  lifecycle.Actor
+}
+
+// For returns the caller for an actor, whom the host has identified. Actor.Via should name the
+// protocol.
+func For(client *lifecycle.Client, actor lifecycle.Actor) *Caller {
+	return &Caller{client: client.As(actor), actor: actor}
+}
+
+// Actor returns the caller's identity.
+func (c *Caller) Actor() lifecycle.Actor { return c.actor }
+
+// Client returns the client that acts as the caller.
+func (c *Caller) Client() *lifecycle.Client { return c.client }
+
+// View is a run as one caller sees it at one moment.
+type View struct {
+	Run lifecycle.Run
+	// Asks are the open questions that the caller may answer now, in the order of their numbers. A
+	// protocol asks for these only.
+	Asks []lifecycle.Question
+	// Others are the open questions that the caller may not answer now: asked of others, claimed by
+	// another person, or voted on by the caller.
+	Others []lifecycle.Question
+	// Recheck is when the first claim on one of Others ends. No event reports it. Zero: none ends.
+	Recheck time.Time
+}
+
+// Look reads the run.
+func (c *Caller) Look(ctx context.Context, run string) (View, error) {
+	r, err := c.client.Get(ctx, run)
+	if err != nil {
+		return View{}, err
+	}
+	return c.viewOf(r), nil
+}
+
+func (c *Caller) viewOf(r lifecycle.Run) View {
+	v := View{Run: r}
+	now := c.client.Now()
+	for _, q := range r.OpenQuestions() {
+		if MayAnswer(&q, c.actor, now) {
+			v.Asks = append(v.Asks, q)
+			continue
+		}
+		v.Others = append(v.Others, q)
+		free := q
+		free.Claim = nil
+		if MayAnswer(&free, c.actor, now) && (v.Recheck.IsZero() || q.Claim.Until.Before(v.Recheck)) {
+			v.Recheck = q.Claim.Until
+		}
+	}
+	return v
+}
+
+// MayAnswer reports whether the actor may answer the open question at this time: the audience admits
+// the actor, no other person has claimed the question, and the actor has not voted on it. The host's
+// Authorize may still refuse the reply.
+func MayAnswer(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) bool {
+	return q.To.Admits(actor) && !q.Claim.Excludes(actor, now) && q.VoteOf(actor) == nil
+}
+
+// Ended reports whether the run has ended.
+func (v *View) Ended() bool { return v.Run.State.Terminal() }
+
+// Settled reports whether it is the caller's turn: the run has ended, or waits for an answer that
+// the caller may give. Otherwise the run works, or waits for others.
+func (v *View) Settled() bool { return v.Ended() || len(v.Asks) > 0 }
+
+// maxStatus limits the text of Status, in bytes.
+const maxStatus = 500
+
+// Status says in one line what the run is doing, for people.
+func (v *View) Status() string {
+	text := v.status()
+	if len(text) > maxStatus {
+		text = text[:interaction.Break(text, maxStatus)] + " …"
+	}
+	return text
+}
+
+func (v *View) status() string {
+	r := &v.Run
+	switch {
+	case v.Ended():
+		return string(r.State)
+	case len(v.Asks) == 1:
+		return "waits for your answer"
+	case len(v.Asks) > 1:
+		return fmt.Sprintf("waits for your answers to %d questions", len(v.Asks))
+	case r.Block != nil:
+		return blocked(r.Block)
+	case len(v.Others) > 0:
+		return v.waitsForOthers()
+	case r.State == lifecycle.StateQueued && r.Attempt == 0:
+		return "waits to be started"
+	}
+	return "is working"
+}
+
+func (v *View) waitsForOthers() string {
+	q := &v.Others[0]
+	text := "waits for " + interaction.Visible(q.To.String())
+	if q.DecidedBySeveral() {
+		text = fmt.Sprintf("waits for more votes (%d of %d) of %s", q.Count(lifecycle.Approve), max(q.Need, 1),
+			interaction.Visible(q.To.String()))
+	}
+	if !v.Recheck.IsZero() {
+		text = fmt.Sprintf("%s works on the question until %s", interaction.Visible(q.Claim.Actor),
+			v.Recheck.UTC().Format(time.RFC3339))
+	}
+	if _, end := v.Run.EndOf(q); !end.IsZero() {
+		text += ", at most until " + end.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// blocked describes why a run cannot continue now.
+func blocked(b *lifecycle.Block) string {
+	text := map[store.BlockKind]string{store.BlockRetry: "retries after a failure",
+		store.BlockSleep: "sleeps", store.BlockChildren: "waits for the runs that it has started",
+		store.BlockHeld: "is held until an operator decides"}[b.Kind]
+	if text == "" {
+		text = "cannot continue now"
+	}
+	if !b.Until.IsZero() {
+		text += ", next attempt at " + b.Until.UTC().Format(time.RFC3339)
+	}
+	if b.Kind == store.BlockHeld && b.Reason != "" {
+		text += ": " + interaction.VisibleProse(strings.ToValidUTF8(b.Reason, "�"))
+	}
+	return text
+}
