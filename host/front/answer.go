@@ -60,7 +60,7 @@ func (c *Caller) meant(ctx context.Context, run, key string) (int, error) {
 	if !errors.Is(err, lifecycle.ErrNotFound) {
 		return 0, err
 	}
-	v, err := c.Look(ctx, run)
+	v, err := c.Load(ctx, run)
 	switch {
 	case err != nil:
 		return 0, err
@@ -74,8 +74,8 @@ func (c *Caller) meant(ctx context.Context, run, key string) (int, error) {
 	return max(v.Run.Interactions, 1), nil // Reply says how it was settled
 }
 
-// key returns the idempotency key of an answer. It includes the answer itself: with the exchange
-// alone, a second and different answer would be a conflict of keys, where its author needs to know
+// key returns the idempotency key of an answer. It includes the answer itself: with only the
+// exchange, a second and different answer would be a conflict of keys, where its author needs to know
 // who has answered. It includes the actor, because votes of several people are several answers.
 func (c *Caller) key(a *Answer) string {
 	return c.actor.Via + "-" + digest(c.actor.ID, a.Exchange, strconv.Itoa(a.Question), string(a.Decision), a.Text,

@@ -5,7 +5,7 @@
 // digest. A front end stores nothing itself: it reads the run, reports its state, and sends replies,
 // all through a lifecycle.Client. The package has the parts in which protocols agree:
 //
-//   - [Caller.Look] reads a run and decides which of its open questions the caller may answer.
+//   - [Caller.Load] reads a run and decides which of its open questions the caller may answer.
 //     The others are reported as work in progress ([View.Status]), never asked.
 //   - [Caller.Follow] reports the state first and events afterwards, so that a stream on a run that
 //     already waits or has ended reports this immediately.

@@ -37,7 +37,7 @@ func (c *Caller) FollowUntil(ctx context.Context, run string, cursor uint64, eno
 ) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		f := follower{Caller: c, run: run, cursor: cursor, enough: enough, yield: yield}
-		if !f.look(ctx) {
+		if !f.reload(ctx) {
 			return
 		}
 		if cursor == FromNow {
@@ -67,9 +67,9 @@ func (f *follower) settled() bool { return f.view.Ended() || f.enough(&f.view) }
 
 func (f *follower) done() bool { return f.settled() && f.cursor >= f.view.Run.Seq }
 
-// look yields the run as it is now. It reports whether to continue.
-func (f *follower) look(ctx context.Context) bool {
-	v, err := f.Look(ctx, f.run)
+// reload yields the run as it is now. It reports whether to continue.
+func (f *follower) reload(ctx context.Context) bool {
+	v, err := f.Load(ctx, f.run)
 	if err != nil {
 		f.yield(Step{}, err)
 		return false
@@ -90,7 +90,7 @@ func (f *follower) read(ctx context.Context) bool {
 		switch {
 		case err == nil:
 		case until.Err() != nil && ctx.Err() == nil: // the claim has ended
-			return f.look(ctx)
+			return f.reload(ctx)
 		case errors.Is(err, lifecycle.ErrCursorBeyondEnd) && f.view.Ended():
 			f.cursor = f.view.Run.Seq
 			return true
@@ -102,14 +102,14 @@ func (f *follower) read(ctx context.Context) bool {
 		if !f.yield(Step{Event: &event}, nil) {
 			return false
 		}
-		if !f.settled() && event.Seq > f.view.Run.Seq && mayChangeView(event.Type) && !f.look(ctx) {
+		if !f.settled() && event.Seq > f.view.Run.Seq && mayChangeView(event.Type) && !f.reload(ctx) {
 			return false
 		}
 		if f.done() || !f.view.Recheck.Equal(recheck) {
 			return true
 		}
 	}
-	return f.look(ctx) // the run has ended
+	return f.reload(ctx) // the run has ended
 }
 
 // mayChangeView reports whether an event of this type may change which questions are open, who may

@@ -18,7 +18,7 @@ type Form struct {
 	// Schema is the form as a JSON Schema.
 	Schema json.RawMessage
 	// Read returns the answer for the values that the person has entered, as one JSON object. It
-	// checks only what it needs: lifecycle.Client.Reply checks the answer. The error is a Fault.
+	// checks little: lifecycle.Client.Reply checks the answer. The error is a Fault.
 	Read func(content json.RawMessage) (Answer, error)
 }
 

@@ -80,7 +80,7 @@ func (b bare) Dismiss(context.Context, string, string, int) error { return nil }
 type unnumbered struct{ bare }
 
 func (u unnumbered) Answer(ctx context.Context, person, run, id string, a fronttest.Answer) error {
-	v, err := u.caller(person).Look(ctx, run)
+	v, err := u.caller(person).Load(ctx, run)
 	if err == nil && len(v.Asks) > 1 {
 		return u.bare.Answer(ctx, person, run, id, a)
 	}

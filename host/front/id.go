@@ -19,7 +19,7 @@ func NewRunID(principal, protocol string) string {
 }
 
 // Owns reports whether NewRunID made the id for this principal. A front end answers for any other id
-// as for one that does not exist.
+// as for an unknown run.
 func Owns(principal, protocol, id string) bool {
 	nonce, found := strings.CutPrefix(id, protocol+"-")
 	if !found {

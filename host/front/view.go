@@ -42,8 +42,8 @@ type View struct {
 	Recheck time.Time
 }
 
-// Look reads the run.
-func (c *Caller) Look(ctx context.Context, run string) (View, error) {
+// Load reads the run.
+func (c *Caller) Load(ctx context.Context, run string) (View, error) {
 	r, err := c.client.Get(ctx, run)
 	if err != nil {
 		return View{}, err
@@ -86,7 +86,7 @@ func (v *View) Settled() bool { return v.Ended() || len(v.Asks) > 0 }
 // maxStatus limits the text of Status, in bytes.
 const maxStatus = 500
 
-// Status says in one line what the run is doing, for people.
+// Status describes the current activity of the run for people, in one line.
 func (v *View) Status() string {
 	text := v.status()
 	if len(text) > maxStatus {

@@ -28,7 +28,7 @@ type FrontEnd interface {
 	// Start starts a run with this prompt as the person, by Config.Spec, and returns its id.
 	Start(ctx context.Context, person, prompt string) (run string, err error)
 	// See reads the run as the person: by a stream, a call or a poll, until there is something to
-	// report. It returns what the protocol says then. If the person is not asked and the run has not
+	// report. It returns the report. If the person is not asked and the run has not
 	// ended, it may wait for at most a second before it reports Status.
 	See(ctx context.Context, person, run string) (Seen, error)
 	// Answer sends an answer. Answers with the same id are the same message, sent again.
@@ -37,12 +37,12 @@ type FrontEnd interface {
 	Dismiss(ctx context.Context, person, run string, question int) error
 }
 
-// Seen is what a front end reports.
+// Seen is the report of a front end.
 type Seen struct {
 	Questions []int  // the questions that the person is asked
 	Ended     bool   // the run has ended
 	Result    string // its result contains the text of the last answer
-	Status    string // if nobody is asked: what the run is doing
+	Status    string // of a run with no question for the person
 }
 
 // Answer is an answer to a question: a text, or the decision about an approval.
@@ -52,7 +52,7 @@ type Answer struct {
 	Decision lifecycle.Decision
 }
 
-// Config is what a front end gets.
+// Config is given to a front end.
 type Config struct {
 	Client *lifecycle.Client
 	// Spec returns the specification of a run. The front end adds an ID.
@@ -102,10 +102,10 @@ const storeText = "/var/secret/runs.db"
 type world struct {
 	testing.TB
 
-	ctx   context.Context //nolint:containedctx // of one test
-	host  *lifecycle.Lifecycle
-	front FrontEnd
-	store *faulty
+	ctx      context.Context //nolint:containedctx // of one test
+	host     *lifecycle.Lifecycle
+	frontEnd FrontEnd
+	store    *faulty
 }
 
 func newWorld(t *testing.T, newFrontEnd New) *world {
@@ -123,7 +123,7 @@ func newWorld(t *testing.T, newFrontEnd New) *world {
 		stop()
 		require.NoError(t, <-served)
 	})
-	w.front = newFrontEnd(t, Config{Client: w.host.Client, Spec: spec})
+	w.frontEnd = newFrontEnd(t, Config{Client: w.host.Client, Spec: spec})
 	return w
 }
 
@@ -183,7 +183,7 @@ func (f *faulty) Run(ctx context.Context, id string) (store.Run, error) {
 // start starts a run of ada, and waits until it waits or has ended.
 func (w *world) start(prompt string) string {
 	w.Helper()
-	run, err := w.front.Start(w.ctx, "ada", prompt)
+	run, err := w.frontEnd.Start(w.ctx, "ada", prompt)
 	require.NoError(w, err)
 	if prompt != endless {
 		w.until(run, func(r *lifecycle.Run) bool { return r.Pending != nil || r.State.Terminal() })
@@ -210,7 +210,7 @@ func (w *world) until(run string, done func(*lifecycle.Run) bool) {
 
 func (w *world) see(person, run string) Seen {
 	w.Helper()
-	s, err := w.front.See(w.ctx, person, run)
+	s, err := w.frontEnd.See(w.ctx, person, run)
 	require.NoError(w, err)
 	return s
 }
@@ -218,7 +218,7 @@ func (w *world) see(person, run string) Seen {
 // answer answers as ada.
 func (w *world) answer(run, id string, a Answer) {
 	w.Helper()
-	require.NoError(w, w.front.Answer(w.ctx, "ada", run, id, a))
+	require.NoError(w, w.frontEnd.Answer(w.ctx, "ada", run, id, a))
 }
 
 func (w *world) history(run string) []lifecycle.Record {

@@ -58,7 +58,7 @@ var Traps = []Trap{
 			w.answer(run, "m1", first)
 			w.until(run, func(r *lifecycle.Run) bool { return r.Pending != nil && r.Pending.ID == 2 })
 			for range 3 {
-				_ = w.front.Answer(w.ctx, "ada", run, "m1", first) // an acknowledgement or an error, and no effect
+				_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", first) // an acknowledgement or an error, and no effect
 			}
 			require.Equal(w, Seen{Questions: []int{2}}, w.see("ada", run))
 			require.Len(w, w.history(run), 2)
@@ -71,7 +71,7 @@ var Traps = []Trap{
 			run := w.start(approval)
 			w.answer(run, "m1", Answer{Question: 1, Decision: lifecycle.Approve})
 			w.until(run, func(r *lifecycle.Run) bool { return r.State.Terminal() })
-			_ = w.front.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Decision: lifecycle.Reject})
+			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Decision: lifecycle.Reject})
 			require.Equal(w, lifecycle.Approve, w.history(run)[0].Decision)
 			require.True(w, w.see("ada", run).Ended)
 		}},
@@ -83,9 +83,12 @@ var Traps = []Trap{
 			require.Empty(w, s.Questions)
 			require.False(w, s.Ended)
 			require.NotEmpty(w, s.Status)
-			require.Equal(w, []int{1}, w.see("ops", run).Questions)
-			_ = w.front.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Decision: lifecycle.Approve})
+			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Decision: lifecycle.Approve})
 			require.Empty(w, w.history(run)[0].Resolution, "the submitter cannot approve")
+			_, err := w.host.As(lifecycle.Actor{ID: "ops"}).Reply(w.ctx, run,
+				lifecycle.Reply{ID: 1, Decision: lifecycle.Approve})
+			require.NoError(w, err)
+			require.True(w, w.see("ada", run).Ended)
 		}},
 	{"a claimed question is not asked",
 		"Another person works on it.", func(w *world) {
@@ -102,7 +105,7 @@ var Traps = []Trap{
 		"A closed dialog leaves the question open.", func(w *world) {
 			for _, prompt := range []string{oneText, approval} {
 				run := w.start(prompt)
-				require.NoError(w, w.front.Dismiss(w.ctx, "ada", run, 1))
+				require.NoError(w, w.frontEnd.Dismiss(w.ctx, "ada", run, 1))
 				require.Empty(w, w.history(run)[0].Resolution)
 				require.Equal(w, []int{1}, w.see("ada", run).Questions)
 			}
@@ -112,7 +115,7 @@ var Traps = []Trap{
 			run := w.start(endless)
 			ctx, leave := context.WithTimeout(w.ctx, 50*time.Millisecond)
 			defer leave()
-			_, _ = w.front.See(ctx, "ada", run)
+			_, _ = w.frontEnd.See(ctx, "ada", run)
 			r, err := w.host.Get(w.ctx, run)
 			require.NoError(w, err)
 			require.False(w, r.State.Terminal())
@@ -125,7 +128,7 @@ var Traps = []Trap{
 			seen := make(chan Seen, 1)
 			go func() {
 				for {
-					s, err := w.front.See(w.ctx, "ada", run)
+					s, err := w.frontEnd.See(w.ctx, "ada", run)
 					if err != nil || s.Ended {
 						seen <- s
 						return
@@ -140,12 +143,12 @@ var Traps = []Trap{
 	{"another person's run looks like none",
 		"Ids are the client's choice; unknown and not allowed look alike.", func(w *world) {
 			run := w.start(oneText)
-			_, foreign := w.front.See(w.ctx, "eve", run)
-			_, unknown := w.front.See(w.ctx, "eve", "x"+run[1:])
+			_, foreign := w.frontEnd.See(w.ctx, "eve", run)
+			_, unknown := w.frontEnd.See(w.ctx, "eve", "x"+run[1:])
 			require.Error(w, foreign)
 			require.Error(w, unknown)
 			require.Equal(w, unknown.Error(), foreign.Error())
-			require.Error(w, w.front.Answer(w.ctx, "eve", run, "m1", Answer{Question: 1, Text: "mine"}))
+			require.Error(w, w.frontEnd.Answer(w.ctx, "eve", run, "m1", Answer{Question: 1, Text: "mine"}))
 			require.Empty(w, w.history(run)[0].Resolution)
 		}},
 	{"errors have no text of the store",
@@ -153,10 +156,10 @@ var Traps = []Trap{
 			run := w.start(oneText)
 			w.store.broken.Store(true)
 			defer w.store.broken.Store(false)
-			_, err := w.front.See(w.ctx, "ada", run)
+			_, err := w.frontEnd.See(w.ctx, "ada", run)
 			require.Error(w, err)
 			require.NotContains(w, fmt.Sprint(err), storeText)
-			err = w.front.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Text: "tea"})
+			err = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Text: "tea"})
 			require.NotContains(w, fmt.Sprint(err), storeText)
 		}},
 }
