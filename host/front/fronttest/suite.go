@@ -208,9 +208,10 @@ func (w *world) until(run string, done func(*lifecycle.Run) bool) {
 	}
 }
 
-func (w *world) see(person, run string) Seen {
+// see reads the run as ada.
+func (w *world) see(run string) Seen {
 	w.Helper()
-	s, err := w.frontEnd.See(w.ctx, person, run)
+	s, err := w.frontEnd.See(w.ctx, "ada", run)
 	require.NoError(w, err)
 	return s
 }

@@ -17,14 +17,14 @@ var Traps = []Trap{
 			"run first, and events afterwards.", func(w *world) {
 			run := w.start(oneText)
 			for range 2 {
-				require.Equal(w, Seen{Questions: []int{1}}, w.see("ada", run))
+				require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
 			}
 		}},
 	{"a run that has ended is reported",
 		"A stream on a run that has ended gets no event any more.", func(w *world) {
 			run := w.start(noQuestion)
 			for range 2 {
-				s := w.see("ada", run)
+				s := w.see(run)
 				require.True(w, s.Ended)
 				require.Contains(w, s.Result, "nothing to ask")
 			}
@@ -33,7 +33,7 @@ var Traps = []Trap{
 		"The agent gets the person's text.", func(w *world) {
 			run := w.start(oneText)
 			w.answer(run, "m1", Answer{Question: 1, Text: "tea"})
-			s := w.see("ada", run)
+			s := w.see(run)
 			require.True(w, s.Ended)
 			require.Contains(w, s.Result, "tea")
 			require.Equal(w, "ada", w.history(run)[0].Actor)
@@ -44,11 +44,11 @@ var Traps = []Trap{
 		"A partial answer emits no new question: look at the run again after " +
 			"interaction.recorded.", func(w *world) {
 			run := w.start(twoTexts)
-			require.Equal(w, Seen{Questions: []int{1, 2}}, w.see("ada", run))
+			require.Equal(w, Seen{Questions: []int{1, 2}}, w.see(run))
 			w.answer(run, "m1", Answer{Question: 2, Text: "second"})
-			require.Equal(w, Seen{Questions: []int{1}}, w.see("ada", run))
+			require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
 			w.answer(run, "m2", Answer{Question: 1, Text: "first"})
-			require.True(w, w.see("ada", run).Ended)
+			require.True(w, w.see(run).Ended)
 		}},
 	{"a repeated answer never meets the next question",
 		"Clients resend answers: after a lost response, or with the whole " +
@@ -60,10 +60,10 @@ var Traps = []Trap{
 			for range 3 {
 				_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", first) // an acknowledgement or an error, and no effect
 			}
-			require.Equal(w, Seen{Questions: []int{2}}, w.see("ada", run))
+			require.Equal(w, Seen{Questions: []int{2}}, w.see(run))
 			require.Len(w, w.history(run), 2)
 			w.answer(run, "m2", Answer{Question: 2, Text: "tea"})
-			require.True(w, w.see("ada", run).Ended, "the same text answers the next question")
+			require.True(w, w.see(run).Ended, "the same text answers the next question")
 		}},
 	{"a second decision does not count",
 		"The key includes the decision: the second, different button shows that the question " +
@@ -73,13 +73,13 @@ var Traps = []Trap{
 			w.until(run, func(r *lifecycle.Run) bool { return r.State.Terminal() })
 			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Decision: lifecycle.Reject})
 			require.Equal(w, lifecycle.Approve, w.history(run)[0].Decision)
-			require.True(w, w.see("ada", run).Ended)
+			require.True(w, w.see(run).Ended)
 		}},
 	{"a caller who may not answer is not asked",
 		"The submitter's own client is the usual caller: report that the run waits " +
 			"for others.", func(w *world) {
 			run := w.start(reviewed)
-			s := w.see("ada", run)
+			s := w.see(run)
 			require.Empty(w, s.Questions)
 			require.False(w, s.Ended)
 			require.NotEmpty(w, s.Status)
@@ -88,18 +88,18 @@ var Traps = []Trap{
 			_, err := w.host.As(lifecycle.Actor{ID: "ops"}).Reply(w.ctx, run,
 				lifecycle.Reply{ID: 1, Decision: lifecycle.Approve})
 			require.NoError(w, err)
-			require.True(w, w.see("ada", run).Ended)
+			require.True(w, w.see(run).Ended)
 		}},
 	{"a claimed question is not asked",
 		"Another person works on it.", func(w *world) {
 			run := w.start(oneText)
 			bob := w.host.As(lifecycle.Actor{ID: "ops"})
 			require.NoError(w, bob.Claim(w.ctx, run, 1, w.host.Now().Add(time.Hour)))
-			s := w.see("ada", run)
+			s := w.see(run)
 			require.Empty(w, s.Questions)
 			require.False(w, s.Ended)
 			require.NoError(w, bob.Release(w.ctx, run, 1))
-			require.Equal(w, []int{1}, w.see("ada", run).Questions)
+			require.Equal(w, []int{1}, w.see(run).Questions)
 		}},
 	{"dismissing is not rejecting",
 		"A closed dialog leaves the question open.", func(w *world) {
@@ -107,7 +107,7 @@ var Traps = []Trap{
 				run := w.start(prompt)
 				require.NoError(w, w.frontEnd.Dismiss(w.ctx, "ada", run, 1))
 				require.Empty(w, w.history(run)[0].Resolution)
-				require.Equal(w, []int{1}, w.see("ada", run).Questions)
+				require.Equal(w, []int{1}, w.see(run).Questions)
 			}
 		}},
 	{"a client that leaves ends no run",
@@ -120,7 +120,7 @@ var Traps = []Trap{
 			require.NoError(w, err)
 			require.False(w, r.State.Terminal())
 			require.NoError(w, w.host.Cancel(w.ctx, run, "the test has ended"))
-			require.True(w, w.see("ada", run).Ended)
+			require.True(w, w.see(run).Ended)
 		}},
 	{"an answer from another front end ends the wait",
 		"Whoever answers, each front end continues.", func(w *world) {
