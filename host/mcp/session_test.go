@@ -1,0 +1,226 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/mcp"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// asAda signs in.
+type asAda struct{}
+
+func (asAda) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer ada")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// dialog is a person at a client with sessions.
+type dialog func(context.Context, *sdk.ElicitParams) (*sdk.ElicitResult, error)
+
+// connect connects a client of a revision with sessions; a nil person supports no dialogs.
+func (d *desk) connect(revision string, person dialog, progress func(string)) *sdk.ClientSession {
+	d.tb.Helper()
+	return connect(d.tb, &sdk.StreamableClientTransport{Endpoint: d.url, HTTPClient: &http.Client{Transport: asAda{}}}, revision, person, progress)
+}
+
+func connect(tb testing.TB, transport sdk.Transport, revision string, person dialog, progress func(string),
+) *sdk.ClientSession {
+	tb.Helper()
+	options := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+		r *sdk.ProgressNotificationClientRequest,
+	) {
+		if progress != nil {
+			progress(r.Params.Message)
+		}
+	}}
+	if person != nil {
+		options.ElicitationHandler = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return person(ctx, r.Params)
+		}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options)
+	session, err := client.Connect(tb.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: revision})
+	require.NoError(tb, err)
+	require.Equal(tb, revision, session.InitializeResult().ProtocolVersion)
+	tb.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+func start(ctx context.Context, s *sdk.ClientSession, prompt string) (*sdk.CallToolResult, error) {
+	params := &sdk.CallToolParams{Name: "start", Arguments: object{"prompt": prompt}}
+	params.SetProgressToken("p")
+	return s.CallTool(ctx, params)
+}
+
+func textOf(t *testing.T, r *sdk.CallToolResult) string {
+	t.Helper()
+	return r.Content[0].(*sdk.TextContent).Text
+}
+
+func accept(content object) *sdk.ElicitResult {
+	return &sdk.ElicitResult{Action: "accept", Content: content}
+}
+
+// two asks for a text and an approval at once, and then for a text.
+func two(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+	switch t.Attempt {
+	case 1:
+		if err := sink.Message(ctx, engine.Message{Text: "reading the orders"}); err != nil {
+			return engine.Outcome{}, err
+		}
+		return engine.AskAll(engine.Question{Kind: engine.OpenText, Prompt: "Which color?"},
+			engine.Question{Kind: engine.Approval, Prompt: "Refund?", Subject: &engine.Subject{Tool: "refund",
+				Arguments: json.RawMessage(`{"cents":4200}`)}}), nil
+	case 2:
+		return engine.Ask(engine.ConfirmOf("Sure, " + t.Answers[0].Text + " and " + string(t.Answers[1].Decision) + "?")), nil
+	}
+	return engine.Done("sure: " + t.Answers[0].Text), nil
+}
+
+// P4: both revisions with sessions: two questions at once, two rounds, a declined approval.
+func TestP4ASessionAsksDuringTheCall(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, two), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
+	for _, revision := range []string{"2025-06-18", "2025-11-25"} {
+		var asked, said []string
+		s := d.connect(revision, func(_ context.Context, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+			asked = append(asked, p.Message)
+			switch {
+			case strings.HasPrefix(p.Message, "Which color?"):
+				return accept(object{"answer": "red"}), nil
+			case strings.HasPrefix(p.Message, "Refund?"):
+				return &sdk.ElicitResult{Action: "decline"}, nil
+			}
+			return accept(object{"answer": "yes"}), nil
+		}, func(text string) { said = append(said, text) })
+		r, err := start(t.Context(), s, "Go.")
+		require.NoError(t, err)
+		require.Equal(t, "sure: yes", textOf(t, r))
+		require.Equal(t, []string{"Which color?", "Refund?\n\nTool: refund\nArguments: {\n  \"cents\": 4200\n}",
+			"Sure, red and reject?"}, asked)
+		require.Equal(t, []string{"reading the orders"}, said)
+	}
+}
+
+// P2: dismissing leaves the question open, and the call returns.
+func TestP2ADismissedDialogLeavesTheQuestionOpen(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
+	for _, action := range []string{"cancel", "decline"} {
+		s := d.connect("2025-11-25", func(context.Context, *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+			return &sdk.ElicitResult{Action: action}, nil
+		}, nil)
+		r, err := start(t.Context(), s, "Go.")
+		require.NoError(t, err)
+		require.Contains(t, textOf(t, r), "it stays open")
+		require.False(t, r.IsError)
+	}
+}
+
+// P2: when another front end answers, the dialog is withdrawn and the call continues. When the
+// client gives up, the run stays.
+func TestP2AnAnswerFromElsewhereWithdrawsTheDialog(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
+	asked, withdrawn := make(chan struct{}, 2), make(chan struct{}, 2)
+	closed := make(chan struct{})
+	s := d.connect("2025-11-25", func(ctx context.Context, _ *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+		asked <- struct{}{}
+		select {
+		case <-ctx.Done():
+			withdrawn <- struct{}{}
+		case <-closed: // with the call's stream, on which it would be withdrawn
+		}
+		return nil, context.Canceled
+	}, nil)
+	result := make(chan string, 1)
+	go func() {
+		if r, err := start(t.Context(), s, "Go."); err == nil && len(r.Content) == 1 {
+			result <- r.Content[0].(*sdk.TextContent).Text //nolint:forcetypeassert // of the test's own server
+		}
+		close(result)
+	}()
+	<-asked
+	runs, err := d.lc.Runs(t.Context(), lifecycle.Query{})
+	require.NoError(t, err)
+	_, err = d.lc.Reply(t.Context(), runs.Runs[0].ID, lifecycle.Reply{ID: 1, Text: "blue"})
+	require.NoError(t, err)
+	<-withdrawn
+	require.Equal(t, "It is blue", <-result)
+
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := start(ctx, s, "Again.")
+		left <- err
+	}()
+	<-asked
+	leave()
+	require.ErrorIs(t, <-left, context.Canceled)
+	close(closed)
+	runs, err = d.lc.Runs(t.Context(), lifecycle.Query{States: []lifecycle.State{lifecycle.StateWaitingUser}})
+	require.NoError(t, err)
+	require.Len(t, runs.Runs, 1, "the run still waits")
+}
+
+// P5: a session belongs to the person who opened it.
+func TestP5ASessionBelongsToItsPrincipal(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
+	s := d.connect("2025-11-25", nil, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url,
+		strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`))
+	require.NoError(t, err)
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Authorization": {"Bearer eve"}, "Mcp-Session-Id": {s.ID()}, "Mcp-Protocol-Version": {"2025-11-25"}}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusForbidden, res.StatusCode)
+	r.Header.Set("Authorization", "")
+	r.Body = http.NoBody
+	res, err = http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+}
+
+// P4: the same over standard input and output, in every revision.
+func TestP4StdioServesOnePerson(t *testing.T) {
+	client := host(t, asker)
+	server, err := mcp.New(mcp.Config{Client: client, Tools: []mcp.Tool{promptTool(mcp.Hold)},
+		Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	for _, revision := range []string{"2025-06-18", "2025-11-25", newest} {
+		in, fromClient := io.Pipe()
+		toClient, out := io.Pipe()
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ended := make(chan error, 1)
+		go func() { ended <- server.ServeStdio(ctx, lifecycle.Actor{ID: "ada"}, in, out) }()
+		s := connect(t, &sdk.IOTransport{Reader: toClient, Writer: fromClient}, revision,
+			func(context.Context, *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+				return accept(object{"answer": revision}), nil
+			}, nil)
+		r, err := start(ctx, s, "Go.")
+		require.NoError(t, err)
+		require.Equal(t, "It is "+revision, textOf(t, r))
+		require.NoError(t, s.Close())
+		stop()
+		if err := <-ended; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			require.NoError(t, err)
+		}
+	}
+	runs, err := client.Runs(t.Context(), lifecycle.Query{})
+	require.NoError(t, err)
+	require.Len(t, runs.Runs, 3)
+}
