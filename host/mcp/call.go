@@ -120,7 +120,7 @@ func (c *call) submit(ctx context.Context) (refused sdk.Result, _ error) {
 		if errors.As(err, &fault) {
 			return failure(fault.Text), nil
 		}
-		return nil, fmt.Errorf("Spec of tool %s: %w", c.tool.Name, err)
+		return nil, fmt.Errorf("the Spec of tool %s: %w", c.tool.Name, err)
 	}
 	spec.ID = front.NewRunID(c.Actor().ID, protocol)
 	if spec.Submitter == "" {

@@ -124,8 +124,8 @@ func (c *Config) complete() error {
 		c.Logger = slog.Default()
 	}
 	if c.Instructions == "" {
-		c.Instructions = "A tool may need a person's answer. If a result says that its run still works or waits, call " +
-			c.WaitTool + " with its run_id. Only a person can answer its questions; you cannot."
+		c.Instructions = "A tool may need a person's answer. If a result says that its run still works or waits, " +
+			"call " + c.WaitTool + " with its run_id. Only a person can answer its questions; you cannot."
 	}
 	names := map[string]bool{c.WaitTool: true}
 	for i := range c.Tools {
@@ -145,7 +145,7 @@ func (t *Tool) complete(names map[string]bool) error {
 	case t.Description == "":
 		return errors.New("the description is missing")
 	case t.Spec == nil:
-		return errors.New("Spec is missing")
+		return errors.New("a Spec is missing")
 	}
 	names[t.Name] = true
 	if t.InputSchema == nil {

@@ -29,7 +29,8 @@ func (s *Server) Handler() (http.Handler, error) {
 		&sdk.StreamableHTTPOptions{Stateless: true, Logger: s.config.Logger, MaxRequestBodyBytes: MaxBody,
 			PropagateRequestCancellation: true})
 	with := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return earlier },
-		&sdk.StreamableHTTPOptions{Logger: s.config.Logger, MaxRequestBodyBytes: MaxBody, SessionTimeout: sessionTimeout})
+		&sdk.StreamableHTTPOptions{Logger: s.config.Logger, MaxRequestBodyBytes: MaxBody,
+			SessionTimeout: sessionTimeout})
 	eras := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") < stateless {
 			if r.Method == http.MethodDelete && r.Header.Get("Mcp-Session-Id") != "" {

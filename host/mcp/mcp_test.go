@@ -102,7 +102,9 @@ var (
 )
 
 // rpc makes a request of revision 2026-07-28 and decodes its result.
-func (d *desk) rpc(ctx context.Context, person string, capabilities object, method string, params object) (object, error) {
+func (d *desk) rpc(ctx context.Context, person string, capabilities object, method string, params object) (
+	object, error,
+) {
 	name, _ := params["name"].(string)
 	if id, ok := params["taskId"].(string); ok {
 		name = id
@@ -142,7 +144,8 @@ func (d *desk) post(ctx context.Context, person string, capabilities object, met
 		return 0, nil, err
 	}
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {newest}, "Mcp-Method": {method}, "Mcp-Name": {name}, "Authorization": {"Bearer " + person}}
+		"Mcp-Protocol-Version": {newest}, "Mcp-Method": {method}, "Mcp-Name": {name},
+		"Authorization": {"Bearer " + person}}
 	if name == "" {
 		r.Header.Del("Mcp-Name")
 	}
@@ -331,7 +334,8 @@ func (b byRepeating) Dismiss(ctx context.Context, person, run string, question i
 
 func newByTasks(tb testing.TB, c fronttest.Config) byTasks {
 	tb.Helper()
-	return byTasks{serve(tb, mcp.Config{Client: c.Client, Tools: []mcp.Tool{specOf(c)}, Hold: 200 * time.Millisecond}), c}
+	return byTasks{serve(tb, mcp.Config{Client: c.Client, Tools: []mcp.Tool{specOf(c)},
+		Hold: 200 * time.Millisecond}), c}
 }
 
 // P1, P2, P3, P5: both ways to answer pass the table of traps.
@@ -359,7 +363,8 @@ func asker(_ context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, 
 
 // P2: for a client with neither dialogs nor tasks, the call is held and then returns the run.
 func TestP2AClientWithNeitherGetsTheRunAndWaits(t *testing.T) {
-	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}, Hold: 100 * time.Millisecond,
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)},
+		Hold: 100 * time.Millisecond,
 		Page: func(run string, n int) string { return fmt.Sprintf("https://desk.example.com/#/inbox/%s/%d", run, n) }})
 	r, err := d.call("ada", neither, "start", object{"prompt": "Go."}, nil)
 	require.NoError(t, err)
@@ -370,7 +375,8 @@ func TestP2AClientWithNeitherGetsTheRunAndWaits(t *testing.T) {
 	require.Equal(t, "Which color?", question["text"])
 	run := pending["run_id"].(string)
 	require.Equal(t, "https://desk.example.com/#/inbox/"+run+"/1", question["page"])
-	_, err = d.lc.As(lifecycle.Actor{ID: "bob", Via: "web"}).Reply(t.Context(), run, lifecycle.Reply{ID: 1, Text: "red"})
+	bob := d.lc.As(lifecycle.Actor{ID: "bob", Via: "web"})
+	_, err = bob.Reply(t.Context(), run, lifecycle.Reply{ID: 1, Text: "red"})
 	require.NoError(t, err)
 	r, err = d.call("ada", neither, "wait", object{"run_id": run}, nil)
 	require.NoError(t, err)

@@ -108,7 +108,8 @@ func (c *call) pending(v *front.View) *sdk.CallToolResult {
 	if p.Page != "" && len(p.Questions) > 0 {
 		fmt.Fprintf(&b, " A person can answer at %s.", p.Page)
 	}
-	fmt.Fprintf(&b, " Call %s with run_id %q to continue. Do not answer for the person.", c.server.config.WaitTool, c.run)
+	fmt.Fprintf(&b, " Call %s with run_id %q to continue. Do not answer for the person.", c.server.config.WaitTool,
+		c.run)
 	result := textResult(b.String())
 	result.StructuredContent = p
 	return result
@@ -134,8 +135,8 @@ func missingTasks() error {
 // waitTool is the tool that continues to wait for a run.
 func waitTool(c *Config) Tool {
 	t := Tool{Name: c.WaitTool, Title: "Wait for a run",
-		Description: "Waits for a run that another tool has started, and returns its result, or its state after at most " +
-			c.Hold.String() + ". It answers no questions.",
+		Description: "Waits for a run that another tool has started, and returns its result, or its state after " +
+			"at most " + c.Hold.String() + ". It answers no questions.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"run_id":{"type":"string","maxLength":128,` +
 			`"description":"The run_id of an earlier result"}},"required":["run_id"],"additionalProperties":false}`),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}, Spec: noSpec}

@@ -150,7 +150,8 @@ func (s *Server) middleware(identify func(sdk.Request) (lifecycle.Actor, bool)) 
 			}
 			defer func() {
 				if p := recover(); p != nil {
-					s.config.Logger.Error("mcp: a function of the host panicked", "panic", p, "stack", string(debug.Stack()))
+					s.config.Logger.Error("mcp: a function of the host panicked", "panic", p,
+						"stack", string(debug.Stack()))
 					err = internalError()
 				}
 			}()

@@ -34,7 +34,8 @@ type dialog func(context.Context, *sdk.ElicitParams) (*sdk.ElicitResult, error)
 // connect connects a client of a revision with sessions; a nil person supports no dialogs.
 func (d *desk) connect(revision string, person dialog, progress func(string)) *sdk.ClientSession {
 	d.tb.Helper()
-	return connect(d.tb, &sdk.StreamableClientTransport{Endpoint: d.url, HTTPClient: &http.Client{Transport: asAda{}}}, revision, person, progress)
+	transport := &sdk.StreamableClientTransport{Endpoint: d.url, HTTPClient: &http.Client{Transport: asAda{}}}
+	return connect(d.tb, transport, revision, person, progress)
 }
 
 func connect(tb testing.TB, transport sdk.Transport, revision string, person dialog, progress func(string),
@@ -86,7 +87,8 @@ func two(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, 
 			engine.Question{Kind: engine.Approval, Prompt: "Refund?", Subject: &engine.Subject{Tool: "refund",
 				Arguments: json.RawMessage(`{"cents":4200}`)}}), nil
 	case 2:
-		return engine.Ask(engine.ConfirmOf("Sure, " + t.Answers[0].Text + " and " + string(t.Answers[1].Decision) + "?")), nil
+		said := t.Answers[0].Text + " and " + string(t.Answers[1].Decision)
+		return engine.Ask(engine.ConfirmOf("Sure, " + said + "?")), nil
 	}
 	return engine.Done("sure: " + t.Answers[0].Text), nil
 }
@@ -147,7 +149,7 @@ func TestP2AnAnswerFromElsewhereWithdrawsTheDialog(t *testing.T) {
 	result := make(chan string, 1)
 	go func() {
 		if r, err := start(t.Context(), s, "Go."); err == nil && len(r.Content) == 1 {
-			result <- r.Content[0].(*sdk.TextContent).Text //nolint:forcetypeassert // of the test's own server
+			result <- r.Content[0].(*sdk.TextContent).Text
 		}
 		close(result)
 	}()
