@@ -83,7 +83,7 @@ func (c *soundness) overlaps(taken []Transition) {
 	Assignments(facts, func(holds Facts) bool {
 		var open []string
 		for _, t := range taken {
-			if t.Holds(holds) {
+			if t.holds(holds) {
 				open = append(open, t.ID)
 			}
 		}

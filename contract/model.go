@@ -8,8 +8,8 @@ import (
 // Facts are the facts that hold, by name.
 type Facts map[string]bool
 
-// Holds reports whether the guard holds.
-func (g Guard) Holds(facts Facts) bool {
+// holds reports whether the guard holds.
+func (g Guard) holds(facts Facts) bool {
 	for _, name := range g.All {
 		if !facts[name] {
 			return false
@@ -43,7 +43,7 @@ func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 		if t.From != state || t.Event != event {
 			continue
 		}
-		if t.Holds(facts) {
+		if t.holds(facts) {
 			return Verdict{Transition: &l.Transitions[i], Rule: t.ID}
 		}
 		unmet = append(unmet, t.ID)
@@ -63,7 +63,7 @@ func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 // does.
 func (l *Lifecycle) Decide(facts Facts) (rule GateRule, ok bool) {
 	for _, r := range l.Gate {
-		if r.Holds(facts) {
+		if r.holds(facts) {
 			return r, true
 		}
 	}

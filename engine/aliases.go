@@ -148,48 +148,26 @@ const (
 // Code is [fsm.Code]: the code of an error.
 type Code = fsm.Code
 
-// The values of [Code].
+// The values of [Code] that engines use. Package lifecycle has all.
 const (
-	CodeEngineFailed                         Code = fsm.CodeEngineFailed
-	CodeEngineUnavailable                    Code = fsm.CodeEngineUnavailable
-	CodeTurnTimeout                          Code = fsm.CodeTurnTimeout
-	CodeTurnInterrupted                      Code = fsm.CodeTurnInterrupted
-	CodeOutputInvalid                        Code = fsm.CodeOutputInvalid
-	CodeInteractiveMaxAttemptExceeded        Code = fsm.CodeInteractiveMaxAttemptExceeded
-	CodeInteractiveAutoDecisionLimitExceeded Code = fsm.CodeInteractiveAutoDecisionLimitExceeded
-	CodeSessionResumeFailed                  Code = fsm.CodeSessionResumeFailed
-	CodeInteractionWaitTimeout               Code = fsm.CodeInteractionWaitTimeout
-	CodeInteractionProcessLost               Code = fsm.CodeInteractionProcessLost
-	CodeOrchestratorRestartInterrupted       Code = fsm.CodeOrchestratorRestartInterrupted
-	CodeWorkspaceMissing                     Code = fsm.CodeWorkspaceMissing
-	CodeProtocolSchemaViolation              Code = fsm.CodeProtocolSchemaViolation
-	CodeRunCanceled                          Code = fsm.CodeRunCanceled
-	CodeRunTerminal                          Code = fsm.CodeRunTerminal
-	CodeEventNotAllowed                      Code = fsm.CodeEventNotAllowed
-	CodeGuardNotMet                          Code = fsm.CodeGuardNotMet
-	CodeTurnRepeatLimitExceeded              Code = fsm.CodeTurnRepeatLimitExceeded
-	CodeBudgetExhausted                      Code = fsm.CodeBudgetExhausted
+	CodeEngineFailed           Code = fsm.CodeEngineFailed
+	CodeEngineUnavailable      Code = fsm.CodeEngineUnavailable
+	CodeTurnTimeout            Code = fsm.CodeTurnTimeout
+	CodeTurnInterrupted        Code = fsm.CodeTurnInterrupted
+	CodeOutputInvalid          Code = fsm.CodeOutputInvalid
+	CodeSessionResumeFailed    Code = fsm.CodeSessionResumeFailed
+	CodeInteractionProcessLost Code = fsm.CodeInteractionProcessLost
 )
 
 // WarningCode is [fsm.Warning]: the code of a diagnostic.
 type WarningCode = fsm.Warning
 
-// The values of [WarningCode].
+// The values of [WarningCode] that engines use. Package lifecycle has all.
 const (
-	WarnInteractiveCompletedWithoutDoneMarker        WarningCode = fsm.WarnInteractiveCompletedWithoutDoneMarker
-	WarnInteractiveSoftCompletionSchemaTooPermissive WarningCode = fsm.WarnInteractiveSoftCompletionSchemaTooPermissive
-	WarnAskUserMalformed                             WarningCode = fsm.WarnAskUserMalformed
-	WarnAskUserUnknownKind                           WarningCode = fsm.WarnAskUserUnknownKind
-	WarnAskUserTruncated                             WarningCode = fsm.WarnAskUserTruncated
-	WarnAskUserSurplus                               WarningCode = fsm.WarnAskUserSurplus
-	WarnEngineOutputTruncated                        WarningCode = fsm.WarnEngineOutputTruncated
-	WarnEngineOutputInvalidUTF8                      WarningCode = fsm.WarnEngineOutputInvalidUTF8
-	WarnEngineOutputMalformed                        WarningCode = fsm.WarnEngineOutputMalformed
-	WarnEngineDiagnostic                             WarningCode = fsm.WarnEngineDiagnostic
-	WarnOrphanReapFailed                             WarningCode = fsm.WarnOrphanReapFailed
-	WarnTurnRepeated                                 WarningCode = fsm.WarnTurnRepeated
-	WarnOutputRepairRequested                        WarningCode = fsm.WarnOutputRepairRequested
-	WarnTurnHandedBack                               WarningCode = fsm.WarnTurnHandedBack
+	WarnEngineOutputTruncated   WarningCode = fsm.WarnEngineOutputTruncated
+	WarnEngineOutputInvalidUTF8 WarningCode = fsm.WarnEngineOutputInvalidUTF8
+	WarnEngineOutputMalformed   WarningCode = fsm.WarnEngineOutputMalformed
+	WarnEngineDiagnostic        WarningCode = fsm.WarnEngineDiagnostic
 )
 
 // Limits of an engine's results, in bytes or entries. The excess is cut, with a warning; an

@@ -166,7 +166,7 @@ func TestJ3M1AFunctionThatGetsFurtherIsNotGivenUp(t *testing.T) {
 		code         engine.Code
 	}{
 		"a step a turn":   {1, 9, ""},
-		"no step at all":  {0, 1 + lifecycle.DefaultMaxRepeats, engine.CodeTurnRepeatLimitExceeded},
+		"no step at all":  {0, 1 + lifecycle.DefaultMaxRepeats, lifecycle.CodeTurnRepeatLimitExceeded},
 		"all in one turn": {9, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
