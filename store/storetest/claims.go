@@ -45,18 +45,6 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/finds nothing ready",
-		"A claim that finds no ready run returns neither runs nor an error: nothing is queued, or every run is " +
-			"running, parked or ended.",
-		func(w *world) {
-			require.Empty(w, w.claim("n", 10))
-			w.waiting("parked")
-			w.finished("over")
-			w.running("busy")
-			require.Empty(w, w.claim("n", 10))
-		},
-	},
-	{
 		"claim/says when nothing is left",
 		"A claim that leaves no ready run of its engines behind says so; while a full pool, its limit or a failure " +
 			"of Start holds one back, it does not, and neither does one that is refused.",
@@ -97,43 +85,6 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/a run is started once",
-		"A claimed run is not claimed again, by any node, until it is queued again (E5, I1, I2).",
-		func(w *world) {
-			w.join("other")
-			w.submit("a")
-			require.Equal(w, []string{"a"}, w.claimed("n", 10))
-			require.Empty(w, w.claim("other", 10))
-			require.Empty(w, w.claim("n", 10))
-			w.commit(queuedAgain(w.load("a"), w.tick()))
-			require.Equal(w, []string{"a"}, w.claimed("other", 10))
-		},
-	},
-	{
-		"claim/an accepted reply is executed",
-		"A run that was answered is ready again, with its answer, for any node (E5, A2).",
-		func(w *world) {
-			w.join("other")
-			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
-			runs := w.claim("other", 1)
-			require.Equal(w, []string{"a"}, ids(runs))
-			require.Equal(w, "yes", runs[0].Answer.Text)
-			require.Equal(w, 2, runs[0].Attempt)
-		},
-	},
-	{
-		"claim/starts at most Max runs",
-		"A claim starts at most Max runs.",
-		func(w *world) {
-			for _, id := range []string{"a", "b", "c", "d", "e"} {
-				w.submit(id)
-			}
-			require.Equal(w, []string{"a", "b"}, w.claimed("n", 2))
-			require.Equal(w, []string{"c"}, w.claimed("n", 1))
-			require.Equal(w, []string{"d", "e"}, w.claimed("n", 9))
-		},
-	},
-	{
 		"claim/refuses an incomplete request",
 		"A claim without a node, without Start or with a Max below 1 is ErrInvalid.",
 		func(w *world) {
@@ -147,17 +98,6 @@ var claimCases = []promised{
 				_, err := w.store.Claim(w.ctx, req)
 				require.ErrorIs(w, err, store.ErrInvalid)
 			}
-			require.Equal(w, fsm.StateQueued, w.load("a").State)
-		},
-	},
-	{
-		"claim/refuses an unregistered node",
-		"A claim by a node that is not registered is ErrStaleEpoch, and starts nothing.",
-		func(w *world) {
-			w.submit("a")
-			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "stranger", Now: w.now, Max: 1,
-				Start: Started(w.now)})
-			require.ErrorIs(w, err, store.ErrStaleEpoch)
 			require.Equal(w, fsm.StateQueued, w.load("a").State)
 		},
 	},
@@ -268,40 +208,6 @@ var claimCases = []promised{
 				require.Equal(w, before, w.snapshot("a"), name)
 			}
 			require.Equal(w, []string{"a"}, w.claimed("n", 1))
-		},
-	},
-	{
-		"claim/starts no run before its not-before time",
-		"A run is not started before its not-before time and delays no other run; from that time on it is " +
-			"started.",
-		func(w *world) {
-			at := w.now.Add(time.Hour)
-			w.submit("later", notBefore(at), withPriority(9))
-			w.submit("now")
-			require.Equal(w, []string{"now"}, w.claimed("n", 10))
-			w.now = at.Add(-time.Second - time.Microsecond)
-			require.Empty(w, w.claim("n", 10), "a microsecond early")
-			w.now = at.Add(-time.Second)
-			require.Equal(w, []string{"later"}, w.claimed("n", 10), "at its time")
-		},
-	},
-	{
-		"claim/ignores a not-before time in the past",
-		"A not-before time that has passed at submission has no effect.",
-		func(w *world) {
-			w.submit("a", notBefore(w.now.Add(-time.Hour)))
-			require.Equal(w, []string{"a"}, w.claimed("n", 10))
-		},
-	},
-	{
-		"claim/starts no canceled run",
-		"A run that ended while it was queued or held back is not started (I6).",
-		func(w *world) {
-			w.commit(ended(w.submit("a"), w.tick(), fsm.StateCanceled))
-			at := w.now.Add(time.Hour)
-			w.commit(ended(w.submit("b", notBefore(at)), w.tick(), fsm.StateCanceled))
-			w.now = at
-			require.Empty(w, w.claim("n", 10))
 		},
 	},
 }

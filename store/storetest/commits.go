@@ -12,46 +12,6 @@ import (
 
 var commitCases = []promised{
 	{
-		"commit/a run is created whole",
-		"The first commit of a run stores its record, its specification and its events together; the run has no " +
-			"history yet (F8).",
-		func(w *world) {
-			c := Created("a", w.tick())
-			w.commit(c)
-			got := w.snapshot("a")
-			require.Equal(w, runSnapshot{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
-			_, err := w.store.Settled(w.ctx, "a", "k")
-			require.ErrorIs(w, err, store.ErrNotFound)
-		},
-	},
-	{
-		"commit/everything of a transition is one commit",
-		"After a commit everything that it contains (record, events, settled interaction) is there, and the " +
-			"specification is unchanged.",
-		func(w *world) {
-			parked := w.waiting("a")
-			c := Answered(parked, w.tick(), "k")
-			w.commit(c)
-			got := w.snapshot("a")
-			require.Equal(w, text(w, c.Run), got.Run)
-			require.Equal(w, Created("a", w.now).Spec, []byte(got.Spec))
-			require.Equal(w, c.Events[0], got.Events[len(got.Events)-1])
-			require.Len(w, got.History, 1)
-			require.Equal(w, c.Settled[0], got.History[0])
-		},
-	},
-	{
-		"commit/creates an id once",
-		"Creating a run under an id that is in use is ErrExists, even if that run has ended.",
-		func(w *world) {
-			w.submit("a")
-			w.refused(store.ErrExists, Created("a", w.tick(), withPriority(9)))
-			w.claim("n", 1)
-			w.commit(ended(w.load("a"), w.tick(), fsm.StateCanceled))
-			w.refused(store.ErrExists, Created("a", w.tick()))
-		},
-	},
-	{
 		"commit/an unknown run is not found",
 		"Every call about a run that does not exist returns ErrNotFound, as does a commit that follows up on it, " +
 			"and creates nothing (C4, I13).",
@@ -67,17 +27,6 @@ var commitCases = []promised{
 			_, err = w.store.Settled(w.ctx, "x", "k")
 			require.ErrorIs(w, err, store.ErrNotFound)
 			w.refused(store.ErrNotFound, ended(Created("x", w.now).Run, w.tick(), fsm.StateCanceled))
-		},
-	},
-	{
-		"commit/an unknown pool is refused",
-		"A run can only be created in a pool that exists: otherwise it is ErrUnknownPool, until the pool has been " +
-			"created.",
-		func(w *world) {
-			c := Created("a", w.tick(), inPool("new"))
-			w.refused(store.ErrUnknownPool, c)
-			w.pool("new", 1, 0)
-			w.commit(c)
 		},
 	},
 	{

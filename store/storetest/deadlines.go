@@ -1,12 +1,10 @@
 package storetest
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -29,17 +27,6 @@ func (w *world) due(now time.Time, limit int) ([]string, time.Time) {
 
 var deadlineCases = []promised{
 	{
-		"deadline/nothing falls due",
-		"Without deadlines and not-before times nothing is due, and the next time is zero (D1).",
-		func(w *world) {
-			w.waiting("a")
-			w.submit("b")
-			due, next := w.due(w.now.Add(1000*time.Hour), 9)
-			require.Empty(w, due)
-			require.True(w, next.IsZero())
-		},
-	},
-	{
 		"deadline/is due at its time, not a microsecond before",
 		"A waiting run is due from its deadline on; before that, its deadline is the next time (D2, D3).",
 		func(w *world) {
@@ -51,54 +38,6 @@ var deadlineCases = []promised{
 			due, next = w.due(at, 9)
 			require.Equal(w, []string{"a"}, due)
 			require.True(w, next.IsZero(), "nothing falls due after now")
-		},
-	},
-	{
-		"deadline/the oldest first, up to the limit",
-		"Due returns the oldest deadlines first, at most limit of them; the next time is after now, however many " +
-			"runs the limit cut off.",
-		func(w *world) {
-			for _, h := range []int{3, 1, 5, 2, 4} {
-				w.until(fmt.Sprintf("h%d", h), base.Add(time.Duration(h)*time.Hour))
-			}
-			due, next := w.due(base.Add(3*time.Hour), 2)
-			require.Equal(w, []string{"h1", "h2"}, due)
-			require.Equal(w, base.Add(4*time.Hour), next)
-			due, _ = w.due(base.Add(9*time.Hour), 9)
-			require.Equal(w, []string{"h1", "h2", "h3", "h4", "h5"}, due)
-		},
-	},
-	{
-		"deadline/ends with its question",
-		"A deadline is gone when its question is settled or its run ends; the next question has its own (I8).",
-		func(w *world) {
-			at := base.Add(time.Hour)
-			r := w.until("a", at)
-			w.commit(ended(w.until("b", at), w.tick(), fsm.StateCanceled))
-			w.commit(Answered(r, w.tick(), ""))
-			due, next := w.due(at, 9)
-			require.Empty(w, due)
-			require.True(w, next.IsZero())
-			w.commit(Asked(w.start("n"), w.tick(), false, at.Add(time.Hour)))
-			due, next = w.due(at, 9)
-			require.Empty(w, due)
-			require.Equal(w, at.Add(time.Hour), next)
-		},
-	},
-	{
-		"deadline/next time includes not-before times",
-		"The next time is the earliest future time among the deadlines and the not-before times of queued runs.",
-		func(w *world) {
-			r := w.submit("held", notBefore(base.Add(2*time.Hour)))
-			w.until("a", base.Add(3*time.Hour))
-			due, next := w.due(w.now, 9)
-			require.Empty(w, due)
-			require.Equal(w, base.Add(2*time.Hour), next)
-			_, next = w.due(base.Add(2*time.Hour), 9)
-			require.Equal(w, base.Add(3*time.Hour), next)
-			w.commit(ended(r, w.tick(), fsm.StateCanceled))
-			_, next = w.due(w.now, 9)
-			require.Equal(w, base.Add(3*time.Hour), next)
 		},
 	},
 	{

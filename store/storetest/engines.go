@@ -22,21 +22,6 @@ func (w *world) joinWith(id string, engines ...string) {
 
 var engineCases = []promised{
 	{
-		"engines/a claim starts runs of its engines only",
-		"A claim that names engines starts only runs of these engines, however old or urgent the others are; a " +
-			"claim that names none starts any (J4).",
-		func(w *world) {
-			w.submit("x1", ofEngine("x"), withPriority(9))
-			w.submit("y1", ofEngine("y"))
-			w.submit("z1", ofEngine("z"))
-			w.submit("xy", ofEngine("xy"), withPriority(9))
-			require.Empty(w, w.claimOf("n", 9, "none"))
-			require.Equal(w, []string{"y1"}, w.claimOf("n", 9, "none", "y"))
-			require.Empty(w, w.claimOf("n", 9, "y"), "what was started is not started again")
-			require.Equal(w, []string{"x1", "xy", "z1"}, w.claimed("n", 9), "nil stands for any engine")
-		},
-	},
-	{
 		"engines/runs that no node can execute delay no others",
 		"However many runs of other engines are queued before them, in whatever pool, with whatever key and " +
 			"priority, the claim finds the runs of its own engines in their order (J4).",
@@ -57,21 +42,6 @@ var engineCases = []promised{
 		},
 	},
 	{
-		"engines/runs of several engines have one order",
-		"Among the runs of a claim's engines, priority, age and the turns of the keys decide as if all runs had " +
-			"one engine.",
-		func(w *world) {
-			w.submit("b1", ofEngine("b"))
-			w.submit("hidden", ofEngine("c"), withPriority(9))
-			w.submit("a1", ofEngine("a"))
-			w.submit("b2", ofEngine("b"))
-			w.submit("low", ofEngine("a"), withPriority(-1))
-			w.submit("high", ofEngine("b"), withPriority(1))
-			require.Equal(w, []string{"high", "b1", "a1"}, w.claimOf("n", 3, "a", "b"))
-			require.Equal(w, []string{"b2", "low"}, w.claimOf("n", 3, "a", "b"), "there is room for all that are left")
-		},
-	},
-	{
 		"engines/keys take turns across engines",
 		"A key has one turn for the runs of all its engines: with several keys waiting, each is served once " +
 			"before any is served twice.",
@@ -83,34 +53,6 @@ var engineCases = []promised{
 			w.submit("y", withKey("y"), ofEngine("a"))
 			require.ElementsMatch(w, []string{"big-0", "x", "y"}, w.claimOf("n", 3, "a", "b"))
 			require.Equal(w, []string{"big-1", "big-2"}, w.claimOf("n", 2, "a", "b"))
-		},
-	},
-	{
-		"engines/slots are counted whatever the engine",
-		"The capacity of a pool and of a key bounds the runs of all engines together (D1, D5).",
-		func(w *world) {
-			w.pool("p", 3, 1)
-			w.submit("a1", ofEngine("a"), withKey("k"))
-			require.Equal(w, []string{"a1"}, w.claimOf("n", 9, "a"))
-			w.submit("b1", ofEngine("b"), withKey("k"))
-			for i := range 3 {
-				w.submit(fmt.Sprintf("b-%d", i), ofEngine("b"))
-			}
-			require.Equal(w, []string{"b-0", "b-1"}, w.claimOf("n", 9, "b"))
-			require.Equal(w, map[string]int{"p": 3}, w.held())
-		},
-	},
-	{
-		"engines/a run that was held back",
-		"A run is held back until its not-before time, and is then started by a claim for its engine, even if " +
-			"claims for other engines came in the meantime (J4).",
-		func(w *world) {
-			at := w.now.Add(time.Hour)
-			w.submit("later", ofEngine("x"), notBefore(at))
-			require.Empty(w, w.claimOf("n", 9, "x"))
-			w.now = at
-			require.Empty(w, w.claimOf("n", 9, "y"))
-			require.Equal(w, []string{"later"}, w.claimOf("n", 9, "x"))
 		},
 	},
 	{
@@ -149,30 +91,6 @@ var engineCases = []promised{
 			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Suspects: true,
 				Start: Started(w.now)})
 			require.ErrorIs(w, err, store.ErrInvalid, "suspects of no engine")
-		},
-	},
-	{
-		"engines/a run that comes back",
-		"A run that is queued again, after a failed attempt or an answer, is found again by claims for its " +
-			"engine.",
-		func(w *world) {
-			r := w.running("a", ofEngine("x"))
-			w.commit(queuedAgain(r, w.tick()))
-			require.Empty(w, w.claimOf("n", 9, "agent"))
-			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "x"))
-			parked := w.commit(Asked(w.load("a"), w.tick(), false, time.Time{}))
-			w.commit(Answered(parked, w.tick(), ""))
-			require.Empty(w, w.claimOf("n", 9, "agent"))
-			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "agent", "x"))
-		},
-	},
-	{
-		"engines/a sticky run's next turn",
-		"A queued run that holds a slot of the node is started by the node's claims, whatever engines they name: " +
-			"the node has its process (D4, J4).",
-		func(w *world) {
-			w.commit(Answered(w.sticking("a"), w.tick(), ""))
-			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "none"))
 		},
 	},
 	{

@@ -15,24 +15,6 @@ func childOf(ancestors ...string) func(*store.Run) {
 	return func(r *store.Run) { r.Family = &store.Family{Ancestors: ancestors} }
 }
 
-// childrenOf lists the children of a run with the query, and returns their ids.
-func (w *world) childrenOf(id string, q store.Query) []string {
-	w.Helper()
-	q.Parent = id
-	page, err := w.store.Runs(w.ctx, q)
-	require.NoError(w, err)
-	return ids(page.Runs)
-}
-
-// awaiting returns a running run to the queue, where it waits for these children.
-func awaiting(prev store.Run, now time.Time, children ...string) store.Commit {
-	c := queuedAgain(prev, now)
-	c.Run.Yielded++
-	c.Run.Block = &store.Block{Kind: store.BlockChildren, Children: children, Any: true, Until: now.Add(time.Hour)}
-	c.Run.Family = &store.Family{Children: len(children), Due: now}
-	return c
-}
-
 // goingOn ends the wait of a run for its children.
 func goingOn(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) { r.QueuedAt, r.Block, r.Family.Due = now, nil, time.Time{} })
@@ -66,75 +48,6 @@ func endedFamily(prev store.Run, now time.Time) store.Commit {
 }
 
 var familyCases = []promised{
-	{
-		"family/is found by its parent",
-		"A listing with Parent returns the children of that run, in the order of their creation, in whatever state " +
-			"they are, and nothing else: not the run itself, not the children of a child, not a fork, not a run " +
-			"with a label like it. The inbox can be filtered by it, too (M3).",
-		func(w *world) {
-			w.submit("a")
-			require.Empty(w, w.childrenOf("a", store.Query{}))
-			w.submit("c2", childOf("a"))
-			w.submit("c1", childOf("a"), withLabels(map[string]string{"team": "blue"}))
-			w.submit("g", childOf("a", "c1"))
-			w.submit("fork", forkOf("a", 1))
-			w.submit("like", withLabels(map[string]string{"": "a", "parent": "a", "\x00parent": "a"}))
-			w.commit(ended(w.load("c2"), w.tick(), fsm.StateCanceled))
-			require.Equal(w, []string{"c2", "c1"}, w.childrenOf("a", store.Query{}))
-			require.Equal(w, []string{"c1", "c2"}, w.childrenOf("a", store.Query{Newest: true}))
-			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{Labels: map[string]string{"team": "blue"}}))
-			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{States: []fsm.State{fsm.StateQueued}}))
-			require.Equal(w, []string{"g"}, w.childrenOf("c1", store.Query{}))
-			for _, none := range []string{"A", "c", "like", "\xff", "a\xff"} {
-				require.Empty(w, w.childrenOf(none, store.Query{}), "%+q", none)
-			}
-			page, err := w.also().Runs(w.ctx, store.Query{Parent: "a", Limit: 1})
-			require.NoError(w, err)
-			require.Equal(w, []string{"c2"}, ids(page.Runs))
-			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{Limit: 1, After: page.Next}))
-			require.Equal(w, 1, w.prune(w.tick(), 9))
-			require.Equal(w, []string{"c1"}, w.childrenOf("a", store.Query{}))
-		},
-	},
-	{
-		"family/of a waiting child is found in the inbox",
-		"The inbox can be filtered by Parent like any listing (M3).",
-		func(w *world) {
-			w.waiting("a")
-			w.waiting("c", childOf("a"))
-			page, err := w.waits(store.Query{Parent: "a"})
-			require.NoError(w, err)
-			require.Equal(w, []string{"c"}, ids(page.Runs))
-		},
-	},
-	{
-		"family/keeps a run that waits for children from being claimed",
-		"No claim picks a run that waits for children, whatever time it is, and Due returns it at its time and not " +
-			"before, until a commit has changed that. It counts as queued, and not as ready, delayed or held, and " +
-			"its usage counts. Once a commit has ended the block, the next claim picks it (M3).",
-		func(w *world) {
-			r := w.running("a")
-			at := w.tick()
-			r = w.commit(using(awaiting(r, at, "x", "y"), 4))
-			require.Equal(w, []string{"x", "y"}, w.load("a").Block.Children)
-			queued := w.survey()
-			require.Equal(w, []int{1, 0, 0, 0}, []int{queued.Queued, queued.Ready, queued.Delayed, queued.Held})
-			require.Equal(w, spent(4), queued.Usage)
-			due, next := w.due(at.Add(-time.Microsecond), 9)
-			require.Empty(w, due)
-			require.Equal(w, at, next)
-			due, _ = w.due(at, 9)
-			require.Equal(w, []string{"a"}, due)
-			r = w.commit(withDue(r, time.Time{}))
-			w.now = w.now.AddDate(500, 0, 0)
-			due, next = w.due(w.now, 9)
-			require.Empty(w, due)
-			require.Zero(w, next)
-			require.Empty(w, w.claimed("n", 9))
-			w.commit(unblocked(r, w.tick()))
-			require.Equal(w, []string{"a"}, w.claimed("n", 9))
-		},
-	},
 	{
 		"family/is due once a run of it has ended, and keeps it until then",
 		"A run that has ended is returned by Due as long as its family is due, and is not pruned. A commit may " +

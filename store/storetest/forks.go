@@ -25,47 +25,6 @@ func (w *world) forksOf(id string, q store.Query) []string {
 
 var forkCases = []promised{
 	{
-		"fork/is found by the run that it was forked from",
-		"A listing with ForkedFrom returns the forks of that run, in the order of their creation, in whatever state " +
-			"they are, and nothing else: not the run itself, not the forks of a fork, not a run with a label like it " +
-			"(J6).",
-		func(w *world) {
-			w.submit("a")
-			require.Empty(w, w.forksOf("a", store.Query{}))
-			w.submit("f2", forkOf("a", 2))
-			w.submit("f1", forkOf("a", 0), withLabels(map[string]string{"team": "blue"}))
-			w.submit("g", forkOf("f1", 1))
-			w.submit("like", withLabels(map[string]string{"": "a", "forked_from": "a"}))
-			w.commit(ended(w.load("f2"), w.tick(), fsm.StateCanceled))
-			require.Equal(w, []string{"f2", "f1"}, w.forksOf("a", store.Query{}))
-			require.Equal(w, []string{"f1", "f2"}, w.forksOf("a", store.Query{Newest: true}))
-			require.Equal(w, []string{"f1"}, w.forksOf("a", store.Query{Labels: map[string]string{"team": "blue"}}))
-			require.Equal(w, []string{"f1"}, w.forksOf("a", store.Query{States: []fsm.State{fsm.StateQueued}}))
-			require.Equal(w, []string{"g"}, w.forksOf("f1", store.Query{}))
-			require.Empty(w, w.forksOf("a", store.Query{Held: true}))
-			for _, none := range append([]string{"A", "f", "like", "\xff", "a\xff"}, odd[2:]...) {
-				if none != "a" {
-					require.Empty(w, w.forksOf(none, store.Query{}), "%+q", none)
-				}
-			}
-			page, err := w.also().Runs(w.ctx, store.Query{ForkedFrom: "a", Limit: 1})
-			require.NoError(w, err)
-			require.Equal(w, []string{"f2"}, ids(page.Runs))
-			require.Equal(w, []string{"f1"}, w.forksOf("a", store.Query{Limit: 1, After: page.Next}))
-		},
-	},
-	{
-		"fork/is found in the inbox",
-		"The inbox can be filtered by ForkedFrom like any listing (J6).",
-		func(w *world) {
-			w.waiting("a")
-			w.waiting("f", forkOf("a", 1))
-			page, err := w.waits(store.Query{ForkedFrom: "a"})
-			require.NoError(w, err)
-			require.Equal(w, []string{"f"}, ids(page.Runs))
-		},
-	},
-	{
 		"fork/outlives the run, and goes when it is pruned",
 		"A fork does not keep the other run from being pruned, and says afterwards whose fork it is. A fork that is " +
 			"pruned is found no more, also if its id is used again (J6).",

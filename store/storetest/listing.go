@@ -104,72 +104,6 @@ var listingCases = []promised{
 		},
 	},
 	{
-		"list/in the order of creation",
-		"Runs are listed in the order of their creation, or in exactly the reverse order, with the id deciding " +
-			"between equals; each is listed once, whatever the size of a page.",
-		func(w *world) {
-			var want []string
-			for i := range 11 {
-				id := fmt.Sprintf("r%02d", 99-i)
-				w.submit(id)
-				want = append(want, id)
-			}
-			now := w.tick()
-			for _, id := range []string{"z", "b", "a"} {
-				w.commit(Created(id, now))
-			}
-			want = append(want, "a", "b", "z")
-			newest := slices.Clone(want)
-			slices.Reverse(newest)
-			for _, limit := range []int{1, 2, 3, 7, 13, 14, 15} {
-				require.Equal(w, want, w.pages(w.runs, store.Query{Limit: limit}, nil), "limit %d", limit)
-				require.Equal(w, newest, w.pages(w.runs, store.Query{Limit: limit, Newest: true}, nil),
-					"limit %d, newest first", limit)
-			}
-		},
-	},
-	{
-		"list/filters",
-		"A listing gives exactly the runs that pass all filters: states, pool, key, labels.",
-		func(w *world) {
-			w.pool("q", 9, 0)
-			w.finished("over")
-			w.waiting("parked", withKey("k"))
-			w.running("busy", inPool("q"), withKey("k"), withLabels(map[string]string{"team": "blue", "x.y": "1",
-				"": "e"}))
-			w.submit("blue", inPool("q"), withLabels(map[string]string{"team": "blue", `we"ird`: "$[0]"}))
-			w.submit("red", withKey("k"), withLabels(map[string]string{"team": "red"}))
-			for _, c := range []struct {
-				q    store.Query
-				want []string
-			}{
-				{store.Query{}, []string{"over", "parked", "busy", "blue", "red"}},
-				{store.Query{States: []fsm.State{fsm.StateQueued}}, []string{"blue", "red"}},
-				{store.Query{States: []fsm.State{fsm.StateSucceeded, fsm.StateRunning}}, []string{"over", "busy"}},
-				{store.Query{States: []fsm.State{fsm.StateCanceled}}, []string{}},
-				{store.Query{Pool: "q"}, []string{"busy", "blue"}},
-				{store.Query{Pool: "nowhere"}, []string{}},
-				{store.Query{Key: "k"}, []string{"parked", "busy", "red"}},
-				{store.Query{Key: "k", Pool: "q"}, []string{"busy"}},
-				{store.Query{Labels: map[string]string{"team": "blue"}}, []string{"busy", "blue"}},
-				{store.Query{Labels: map[string]string{"team": "blue", "x.y": "1"}}, []string{"busy"}},
-				{store.Query{Labels: map[string]string{"team": ""}}, []string{}},
-				{store.Query{Labels: map[string]string{"": "e"}}, []string{"busy"}},
-				{store.Query{Labels: map[string]string{`we"ird`: "$[0]"}}, []string{"blue"}},
-				{store.Query{Labels: map[string]string{"missing": ""}}, []string{}},
-				{store.Query{Labels: map[string]string{"team": "red"}, States: []fsm.State{fsm.StateQueued}, Pool: "p",
-					Key: "k"}, []string{"red"}},
-			} {
-				require.Equal(w, c.want, w.list(c.q), "%+v", c.q)
-				c.q.Newest = true
-				slices.Reverse(c.want)
-				require.Equal(w, c.want, w.list(c.q), "%+v", c.q)
-				c.q.Limit = 1
-				require.ElementsMatch(w, c.want, w.pages(w.runs, c.q, nil), "%+v", c.q)
-			}
-		},
-	},
-	{
 		"list/a limit and a cursor must be good",
 		"A limit outside 1 to MaxBatch and a cursor that no listing returned are ErrInvalid; without a limit, a " +
 			"page has 100 runs.",
@@ -188,18 +122,6 @@ var listingCases = []promised{
 					require.ErrorIs(w, err, store.ErrInvalid, "%+v", q)
 				}
 			}
-		},
-	},
-	{
-		"list/a page's end is known",
-		"Next is empty at the end of a listing, even if the last page is full.",
-		func(w *world) {
-			w.submit("a")
-			w.submit("b")
-			page, err := w.store.Runs(w.ctx, store.Query{Limit: 2})
-			require.NoError(w, err)
-			require.Len(w, page.Runs, 2)
-			require.Empty(w, page.Next)
 		},
 	},
 	{
@@ -240,32 +162,6 @@ var listingCases = []promised{
 }
 
 var waitingCases = []promised{
-	{
-		"waiting/the oldest question first",
-		"Waiting lists the runs in waiting_user, each with its question, in the order in which the questions were " +
-			"asked, whatever the runs' age.",
-		func(w *world) {
-			a, b, c := w.waiting("a"), w.waiting("b"), w.sticking("c")
-			w.finished("over")
-			w.submit("queued")
-			page, err := w.waits(store.Query{})
-			require.NoError(w, err)
-			require.Len(w, page.Runs, 3)
-			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]),
-				text(w, page.Runs[1]), text(w, page.Runs[2])})
-
-			w.commit(Answered(a, w.tick(), "")) // a asks again: its question is the youngest now
-			for _, r := range w.claim("n", 9) {
-				if r.ID == "a" {
-					w.commit(Asked(r, w.tick(), false, time.Time{}))
-				}
-			}
-			require.Equal(w, []string{"b", "c", "a"}, w.pages(w.waits, store.Query{Limit: 2}, nil))
-			require.Equal(w, []string{"a", "c", "b"}, w.pages(w.waits, store.Query{Limit: 1, Newest: true}, nil))
-			w.commit(ended(c, w.tick(), fsm.StateCanceled))
-			require.Equal(w, []string{"b", "a"}, w.pages(w.waits, store.Query{Limit: 9}, nil))
-		},
-	},
 	{
 		"waiting/filters",
 		"Waiting takes the filters of a listing.",

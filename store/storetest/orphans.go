@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -21,24 +20,6 @@ func (w *world) orphans(limit int) []string {
 }
 
 var orphanCases = []promised{
-	{
-		"orphan/is a run whose owner is gone",
-		"Runs that hold a slot and whose owner is not registered are orphans: running and sticky ones (E3, E4). " +
-			"No other runs are: a parked run needs no recovery (J7).",
-		func(w *world) {
-			w.running("busy")
-			w.waiting("parked")
-			w.sticking("sticky")
-			w.finished("over")
-			ready, queued := w.sticking("ready"), w.waiting("queued")
-			w.commit(Answered(ready, w.tick(), ""))
-			w.commit(Answered(queued, w.tick(), ""))
-			w.join("other")
-			require.Empty(w, w.orphans(9), "the owner lives")
-			w.expire("n")
-			require.ElementsMatch(w, []string{"busy", "sticky", "ready"}, w.orphans(9))
-		},
-	},
 	{
 		"orphan/they are listed in parts",
 		"Orphans skips as many runs as it is asked to, and returns at most limit; the order stays the same while " +
@@ -76,37 +57,6 @@ var orphanCases = []promised{
 					require.Equal(w, want[i].ID, behind[i].ID, "those behind the first %d", skip)
 				}
 			}
-		},
-	},
-	{
-		"orphan/ends with its settlement",
-		"A run that recovery has settled is not an orphan any more; settling all that Orphans returns comes to an " +
-			"end after finitely many calls (E6).",
-		func(w *world) {
-			for i := range 10 {
-				w.running(fmt.Sprintf("r%d", i))
-			}
-			w.expire("n")
-			w.join("next")
-			for rounds := 0; ; rounds++ {
-				require.Less(w, rounds, 10)
-				runs, err := w.store.Orphans(w.ctx, 0, 3)
-				require.NoError(w, err)
-				if len(runs) == 0 {
-					break
-				}
-				for i, r := range runs {
-					switch i {
-					case 0:
-						w.commit(queuedAgain(r, w.tick()))
-					case 1:
-						w.commit(ended(r, w.tick(), fsm.StateFailed))
-					default:
-						w.commit(Asked(r, w.tick(), false, w.now))
-					}
-				}
-			}
-			require.Empty(w, w.orphans(9))
 		},
 	},
 	{

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,50 +17,6 @@ func (w *world) prune(before time.Time, limit int) int {
 }
 
 var pruneCases = []promised{
-	{
-		"prune/what finished before the time",
-		"Prune deletes the terminal runs that finished before the time, and not those that finished at that time " +
-			"or later.",
-		func(w *world) {
-			old := w.finished("old")
-			later := w.finished("later")
-			require.Zero(w, w.prune(old.FinishedAt, 9))
-			require.Equal(w, 1, w.prune(later.FinishedAt, 9))
-			require.True(w, w.snapshot("old").Missing)
-			require.False(w, w.snapshot("later").Missing)
-		},
-	},
-	{
-		"prune/never what has not finished",
-		"A run that is queued, running or parked is never deleted, however old it is.",
-		func(w *world) {
-			w.running("busy")
-			w.waiting("parked")
-			w.sticking("sticky")
-			w.submit("queued")
-			require.Zero(w, w.prune(w.now.Add(1000*time.Hour), store.MaxBatch))
-			for _, id := range []string{"queued", "busy", "parked", "sticky"} {
-				require.False(w, w.snapshot(id).Missing)
-			}
-		},
-	},
-	{
-		"prune/at most limit, the oldest first",
-		"Prune deletes at most limit runs, those that finished first, and returns how many it deleted.",
-		func(w *world) {
-			var runs []store.Run
-			for i := range 5 {
-				runs = append(runs, w.submit(fmt.Sprintf("r%d", i)))
-			}
-			for _, i := range []int{3, 0, 4, 1, 2} {
-				w.commit(ended(runs[i], w.tick(), fsm.StateCanceled))
-			}
-			require.Equal(w, 2, w.prune(w.tick(), 2))
-			require.Equal(w, []string{"r1", "r2", "r4"}, w.list(store.Query{}))
-			require.Equal(w, 3, w.prune(w.now, 100))
-			require.Zero(w, w.prune(w.now, 100))
-		},
-	},
 	{
 		"prune/with all that belongs to it",
 		"Nothing is left of a deleted run: no record, specification, events, history or keys; another run under " +

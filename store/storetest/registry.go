@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -92,33 +91,6 @@ var registryCases = []promised{
 		},
 	},
 	{
-		"registry/Renew lists the held runs",
-		"Renew lists the runs that the node owns and that hold a slot, with epoch and state. It lists neither " +
-			"parked runs without a slot nor runs of other nodes.",
-		func(w *world) {
-			w.join("other")
-			busy := w.running("busy")
-			sticky := w.sticking("sticky")
-			w.waiting("parked")
-			w.finished("over")
-			ready := w.sticking("ready")
-			w.submit("theirs")
-			require.Len(w, w.claim("other", 1), 1)
-			w.commit(Answered(ready, w.tick(), ""))
-			require.Len(w, w.claim("n", 9), 1, "the sticky one's next turn")
-			holds, err := w.store.Renew(w.ctx, "n", w.tick())
-			require.NoError(w, err)
-			require.ElementsMatch(w, []store.OwnedRun{
-				{RunID: "busy", Epoch: busy.Epoch, State: fsm.StateRunning},
-				{RunID: "sticky", Epoch: sticky.Epoch, State: fsm.StateWaitingUser},
-				{RunID: "ready", Epoch: ready.Epoch + 1, State: fsm.StateRunning},
-			}, holds)
-			holds, err = w.store.Renew(w.ctx, "other", w.now)
-			require.NoError(w, err)
-			require.Len(w, holds, 1)
-		},
-	},
-	{
 		"registry/renewing lists all that is held",
 		"However many runs with a slot a node owns, Renew lists each of them: a worker whose run is not listed " +
 			"stops it.",
@@ -142,19 +114,6 @@ var registryCases = []promised{
 		},
 	},
 	{
-		"registry/Renew refuses an unregistered node",
-		"Renewing an unknown or expired node is ErrStaleEpoch: an expired node never becomes valid again by " +
-			"renewing.",
-		func(w *world) {
-			_, err := w.store.Renew(w.ctx, "stranger", w.now)
-			require.ErrorIs(w, err, store.ErrStaleEpoch)
-			w.expire("n")
-			_, err = w.store.Renew(w.ctx, "n", w.now)
-			require.ErrorIs(w, err, store.ErrStaleEpoch)
-			require.Empty(w, w.nodes())
-		},
-	},
-	{
 		"registry/expiring by time",
 		"Expire removes exactly the nodes whose lease has ended, and returns them.",
 		func(w *world) {
@@ -167,18 +126,6 @@ var registryCases = []promised{
 			require.Len(w, gone, 2)
 			require.ElementsMatch(w, []string{"dead-1", "dead-2"}, []string{gone[0].ID, gone[1].ID})
 			require.Equal(w, "process of "+gone[0].ID, gone[0].Identity)
-			require.Equal(w, []string{"n"}, w.nodes())
-		},
-	},
-	{
-		"registry/expiring by name",
-		"Expire removes the nodes that it names, whatever their lease, and ignores unknown names; a node uses it " +
-			"to leave, and others use it to remove a dead node.",
-		func(w *world) {
-			w.join("a", "b")
-			gone, err := w.store.Expire(w.ctx, base, "b", "stranger", "a")
-			require.NoError(w, err)
-			require.Len(w, gone, 2)
 			require.Equal(w, []string{"n"}, w.nodes())
 		},
 	},
@@ -213,16 +160,6 @@ var registryCases = []promised{
 			require.Equal(w, []string{"c"}, w.nodes())
 			require.Equal(w, map[string]time.Time{"n": late}, w.departures())
 			gone, err = local.ExpireSilent(w.ctx, late, nil)
-			require.NoError(w, err)
-			require.Empty(w, gone)
-		},
-	},
-	{
-		"registry/Expire may be repeated",
-		"A node that was expired is returned once, to one caller (E6).",
-		func(w *world) {
-			w.expire("n")
-			gone, err := w.store.Expire(w.ctx, base, "n")
 			require.NoError(w, err)
 			require.Empty(w, gone)
 		},

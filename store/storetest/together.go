@@ -39,39 +39,6 @@ func (w *world) settledNumbers(id string) (settled, open []int) {
 
 var togetherCases = []promised{
 	{
-		"together/each of several questions is settled by a commit of its own",
-		"Questions that were asked together are settled one by one, in any order; the others stay open as they " +
-			"are, and the history has the settled ones in the order of their numbers (K1, K2).",
-		func(w *world) {
-			r := w.waitingWith("a", 4, interaction.Rule{})
-			page, err := w.waits(store.Query{})
-			require.NoError(w, err)
-			require.Len(w, page.Runs, 1, "a run stands in the inbox once")
-			require.Equal(w, text(w, r), text(w, page.Runs[0]))
-			for i, number := range []int{3, 1, 4} {
-				r = w.commit(Recorded(w.load("a"), w.tick(), number, map[int]string{3: "third"}[number]))
-				require.Equal(w, text(w, r), text(w, w.load("a")))
-				settled, open := w.settledNumbers("a")
-				require.Equal(w, [][]int{{3}, {1, 3}, {1, 3, 4}}[i], settled)
-				require.Equal(w, [][]int{{1, 2, 4}, {2, 4}, {2}}[i], open)
-			}
-			kept, err := w.store.Settled(w.ctx, "a", "third")
-			require.NoError(w, err)
-			require.Equal(w, "answer 3", kept.Response)
-			w.commit(Completed(w.load("a"), w.tick(), 2, "second"))
-			settled, open := w.settledNumbers("a")
-			require.Equal(w, []int{1, 2, 3, 4}, settled)
-			require.Empty(w, open)
-			kept, err = w.store.Settled(w.ctx, "a", "second")
-			require.NoError(w, err)
-			require.Equal(w, "answer 2", kept.Response)
-			r = w.claim("n", 1)[0]
-			require.NotNil(w, r.Together, "the turn knows which answers it goes on with")
-			next := w.commit(Asked(r, w.tick(), false, time.Time{}))
-			require.Equal(w, 5, next.Pending.ID)
-		},
-	},
-	{
 		"together/one commit settles a question and closes the others",
 		"A commit may settle several questions at once; each is an entry of the history, and the key belongs to " +
 			"the one that has it, wherever it stands (K1, C5).",
