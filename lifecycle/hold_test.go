@@ -124,67 +124,6 @@ func TestJ1InterruptedTurnsOfStickyRuns(t *testing.T) {
 	}
 }
 
-// J1: an accepted answer survives a shutdown and a kill; later readers find the run, and it
-// continues with the answer when resumed.
-func TestJ1AnAnswerIsNotSpent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t)
-		var answers []string
-		e := agent{turn: func(ctx context.Context, in engine.Turn) (engine.Outcome, error) {
-			if len(in.Answers) == 0 {
-				return asksOnce().turn(ctx, in)
-			}
-			if answers = append(answers, in.Answers[0].Text); len(answers) < 3 {
-				<-ctx.Done()
-				return engine.Outcome{}, context.Cause(ctx)
-			}
-			return finished(), nil
-		}}
-		cfg := Config{Store: s, Engine: e, Forgiving: true, Grace: time.Second}
-		lc, stop := serve(t, cfg)
-		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", MaxAttempts: 2})
-		require.NoError(t, err)
-		synctest.Wait()
-		_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
-		require.NoError(t, err)
-		synctest.Wait()
-		stop()
-
-		c := clientOf(t, s)
-		resume := Resume{Choice: ChoiceRepeat, Version: in(t, c, "r", fsm.StateQueued).Version, Actor: Actor{ID: "ada"}}
-		require.NoError(t, c.Resume(t.Context(), "r", resume))
-		require.ErrorIs(t, c.Resume(t.Context(), "r", resume), ErrRunChanged)
-		require.ErrorIs(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}), ErrNotHeld)
-
-		dies(t, s, 1)
-		_, stop = serve(t, cfg)
-		run := in(t, c, "r", fsm.StateQueued)
-		require.Equal(t, "the worker died during the turn", run.Block.Reason)
-		page, err := c.Runs(t.Context(), Query{Held: true})
-		require.NoError(t, err)
-		require.Equal(t, []Run{run}, page.Runs)
-		stats, err := c.Stats(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, 1, stats.Held)
-		require.Equal(t, run.QueuedAt, stats.OldestHeld)
-
-		pass(3 * time.Hour)
-		in(t, c, "r", fsm.StateQueued)
-		for range 2 {
-			require.NoError(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}))
-			synctest.Wait()
-			if run, err := c.Get(t.Context(), "r"); err == nil && run.State == fsm.StateSucceeded {
-				break
-			}
-			stop()
-			_, stop = serve(t, cfg)
-		}
-		in(t, c, "r", fsm.StateSucceeded)
-		require.Equal(t, []string{"yes", "yes", "yes"}, answers)
-		stop()
-	})
-}
-
 // J1: a turn whose engine was not called yet goes back to the queue when its host shuts down,
 // though its spec allows no repeats, and it counts neither as a repeat nor as a round.
 func TestJ1ATurnThatHasNotBegunGoesBack(t *testing.T) {

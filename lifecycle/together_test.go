@@ -70,24 +70,6 @@ func TestK2AReplyConcernsOneOfSeveralQuestions(t *testing.T) {
 	})
 }
 
-// K1: Spec.Ask is the policy of each question without its own.
-func TestK1ThePolicyHoldsForEachQuestion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: asker(engine.Rule{}, questionsNamed("a", "b")...)})
-		defer stop()
-		to := &Audience{Groups: []string{"finance"}}
-		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", Ask: &AskPolicy{To: to}})
-		require.NoError(t, err)
-		synctest.Wait()
-		run, err := lc.Get(t.Context(), "r")
-		require.NoError(t, err)
-		require.Len(t, run.OpenQuestions(), 2)
-		for _, q := range run.OpenQuestions() {
-			require.Equal(t, to, q.To)
-		}
-	})
-}
-
 // K1, I11: questions that are too large together are omitted from the end, with a warning; a single
 // remaining one is asked as a single question.
 func TestK1QuestionsAreBoundedTogether(t *testing.T) {
@@ -234,30 +216,6 @@ func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 			require.True(t, strings.HasPrefix(inputs[1], "Answer to question 1, the 1st of 3:\n9\n\n"+
 				"Answer to question 2, the 2nd of 3:\nyes\n\nAnswer to question 3, the 3rd of 3:\nnow"), inputs[1])
 			requireSoundLog(t, s, "r")
-		})
-	}
-}
-
-// K1, C2: a list that is too long for the run is asked as the agent's text, with a warning, as is
-// every list in a run that allows one question.
-func TestK1AListThatIsTooLongIsShownToThePerson(t *testing.T) {
-	const list = "```ask_user\n- prompt: Budget?\n- prompt: Contract?\n- prompt: When?\n```"
-	for allowed, asked := range map[int]int{0: 1, 1: 1, 2: 1, 3: 3, 32: 3} {
-		synctest.Test(t, func(t *testing.T) {
-			agent := model{turn: func(engine.Turn) string { return list }}
-			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent})
-			defer stop()
-			_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "p", MaxQuestions: allowed})
-			require.NoError(t, err)
-			synctest.Wait()
-			run := in(t, lc.Client, "r", fsm.StateWaitingUser)
-			require.Len(t, run.OpenQuestions(), asked)
-			if asked > 1 {
-				require.Empty(t, run.Warnings)
-				return
-			}
-			require.Equal(t, "- prompt: Budget?\n- prompt: Contract?\n- prompt: When?", run.Pending.Prompt)
-			require.Equal(t, []WarningCode{fsm.WarnAskUserMalformed}, run.Warnings)
 		})
 	}
 }
