@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
@@ -32,7 +31,7 @@ type fitting struct {
 func readForeign(line []byte) (fcmp.Event, []mark, error) {
 	e, strict := fcmp.Verify(line)
 	if strict == nil {
-		return e, undeclared(e), nil
+		return e, nil, nil
 	}
 	if !utf8.Valid(line) {
 		return e, nil, fmt.Errorf("%w: it is not UTF-8", fcmp.ErrEvent)
@@ -59,7 +58,7 @@ func readForeign(line []byte) (fcmp.Event, []mark, error) {
 	if err != nil {
 		return e, nil, err
 	}
-	return e, append(f.marks, undeclared(e)...), nil
+	return e, f.marks, nil
 }
 
 // object reads a line that contains one JSON object, and refuses an object that two readers may
@@ -120,7 +119,7 @@ func (f *fitting) event(whole, data map[string]any) (fcmp.Event, error) {
 
 // unknownType reads the envelope of an event whose type is not in the contract.
 func (f *fitting) unknownType(whole map[string]any, typ string) (fcmp.Event, error) {
-	data := map[string]any{"code": "UNKNOWN"}
+	data := map[string]any{"code": unknownName}
 	whole["type"], whole["data"] = fcmp.TypeWarning, data
 	e, err := f.event(whole, data)
 	e.Type = typ
@@ -216,8 +215,11 @@ func standsFor(typ string) string {
 	if typ == fcmp.TypeAutoDecided {
 		return "engine_judgement"
 	}
-	return "UNKNOWN"
+	return unknownName
 }
+
+// unknownName replaces a name that is not in the contract.
+const unknownName = "UNKNOWN"
 
 // naive reports whether a text is a time without a zone, which is read as UTC.
 func naive(text string) bool {
@@ -247,40 +249,4 @@ func remove(object map[string]any, path []string) {
 		object = inner
 	}
 	delete(object, path[len(path)-1])
-}
-
-// undeclared returns marks for the codes of an event that are not in the contract.
-func undeclared(e fcmp.Event) []mark {
-	var marks []mark
-	has := func(list []contract.Code, code string) bool {
-		return slices.ContainsFunc(list, func(c contract.Code) bool { return c.Code == code })
-	}
-	errorCodes := func(code string) bool { return has(embedded().Errors, code) }
-	warnings := func(code string) bool {
-		return has(embedded().Warnings, code) || embedded().OwnWarnings.Holds(code)
-	}
-	note := func(known func(string) bool, member, code string) {
-		if code != "" && code != "UNKNOWN" && !known(code) {
-			marks = append(marks, mark{e.Type, member, Foreign, code})
-		}
-	}
-	switch e.Type {
-	case fcmp.TypeWarning:
-		var w fcmp.Warning
-		if e.Decode(&w) == nil {
-			note(warnings, "code", w.Code)
-		}
-	case fcmp.TypeStateChanged:
-		var c struct{ Terminal *fcmp.Terminal }
-		if e.Decode(&c) != nil || c.Terminal == nil {
-			break
-		}
-		if c.Terminal.Error != nil {
-			note(errorCodes, "terminal.error.code", c.Terminal.Error.Code)
-		}
-		for _, w := range c.Terminal.Warnings {
-			note(warnings, "terminal.warnings", w)
-		}
-	}
-	return marks
 }

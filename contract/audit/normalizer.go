@@ -256,19 +256,26 @@ func (n *normalizer) adjustTimes(r *foreignRun, s foreignStep) {
 // an error whose code is not in the contract.
 func (n *normalizer) replaceCodes(s foreignStep) {
 	l := n.checker.l
-	replace := func(code *string) {
-		if !l.OwnWarnings.Holds(*code) && !slices.Contains(contract.Codes(l.Warnings), *code) {
-			*code = l.OwnWarnings.Prefix + "FOREIGN"
+	foreign := func(known []string, member, code string) bool {
+		if slices.Contains(known, code) || l.OwnWarnings.Holds(code) && member != "terminal.error.code" {
+			return false
 		}
+		if code != "" && code != unknownName { // which readForeign has counted
+			n.forgiven.add([]mark{{s.Type, member, Foreign, code}})
+		}
+		return true
 	}
-	if s.Type == fcmp.TypeWarning {
-		replace(&s.data.Code)
+	warnings, own := contract.Codes(l.Warnings), l.OwnWarnings.Prefix+"FOREIGN"
+	if s.Type == fcmp.TypeWarning && foreign(warnings, "code", s.data.Code) {
+		s.data.Code = own
 	}
 	if t := s.data.Terminal; t != nil {
-		for i := range t.Warnings {
-			replace(&t.Warnings[i])
+		for i, code := range t.Warnings {
+			if foreign(warnings, "terminal.warnings", code) {
+				t.Warnings[i] = own
+			}
 		}
-		if t.Error != nil && !slices.Contains(contract.Codes(l.Errors), t.Error.Code) {
+		if t.Error != nil && foreign(contract.Codes(l.Errors), "terminal.error.code", t.Error.Code) {
 			t.Error = nil
 		}
 	}
