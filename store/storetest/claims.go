@@ -210,4 +210,19 @@ var claimCases = []promised{
 			require.Equal(w, []string{"a"}, w.claimed("n", 1))
 		},
 	},
+	{
+		"claim/starts no run before its not-before time",
+		"A run is not started before its not-before time and delays no other run; from that time on it is " +
+			"started.",
+		func(w *world) {
+			at := w.now.Add(time.Hour)
+			w.submit("later", notBefore(at), withPriority(9))
+			w.submit("now")
+			require.Equal(w, []string{"now"}, w.claimed("n", 10))
+			w.now = at.Add(-time.Second - time.Microsecond)
+			require.Empty(w, w.claim("n", 10), "a microsecond early")
+			w.now = at.Add(-time.Second)
+			require.Equal(w, []string{"later"}, w.claimed("n", 10), "at its time")
+		},
+	},
 }

@@ -106,34 +106,6 @@ var departureCases = []promised{
 		},
 	},
 	{
-		"departure/is stored by the next commit",
-		"The next commit of such a run is based on what was read, and stores it: the run says for ever that it " +
-			"was recovered, even after the node's departure is deleted (E8).",
-		func(w *world) {
-			for _, id := range []string{"a", "b"} {
-				w.waiting(id)
-			}
-			w.expireAt(w.tick(), "n")
-			w.join("next")
-			seen := w.load("a")
-			w.commit(Answered(seen, w.tick(), ""))
-			w.commit(ended(w.load("b"), w.tick(), fsm.StateCanceled))
-			w.expire("nobody")
-			require.Empty(w, w.departures())
-			for _, id := range []string{"a", "b"} {
-				r := w.load(id)
-				require.Equal(w, store.RecoveredWaiting, r.Recovery)
-				require.Equal(w, store.PreservedReason, r.RecoveryReason)
-			}
-			require.Equal(w, seen.RecoveredAt, w.load("a").RecoveredAt)
-			r := w.commit(Asked(w.start("next"), w.tick(), false, time.Time{}))
-			require.Equal(w, text(w, r), w.snapshot("a").Run, "the node that parked it now is there")
-			w.expireAt(w.tick(), "next")
-			r.ShowDeparture(w.departures()["next"])
-			require.Equal(w, text(w, r), w.snapshot("a").Run)
-		},
-	},
-	{
 		"departure/refuses what was decided before it",
 		"A commit based on the run as it was before its node went is ErrConflict, although the version is right: " +
 			"a reader that has seen the recovery never reads a run without it.",
@@ -143,32 +115,6 @@ var departureCases = []promised{
 			w.refused(store.ErrConflict, Answered(before, w.tick(), ""))
 			w.refused(store.ErrConflict, ended(before, w.tick(), fsm.StateCanceled))
 			w.commit(Answered(w.load("a"), w.tick(), ""))
-		},
-	},
-	{
-		"departure/is of parked runs alone",
-		"A run that holds a slot, one that waits without a session, and one that nobody parked are read as they are " +
-			"stored.",
-		func(w *world) {
-			w.pool("p", 9, 0)
-			w.running("busy")
-			w.sticking("sticky")
-			lost := Asked(w.running("lost"), w.tick(), false, time.Time{})
-			lost.Run.Session = nil
-			w.commit(lost)
-			free := Asked(w.running("free"), w.tick(), false, time.Time{})
-			free.Run.Owner = ""
-			w.commit(free)
-			w.finished("over")
-			w.commit(Answered(w.waiting("queued"), w.tick(), ""))
-			before := map[string]runSnapshot{}
-			for _, id := range []string{"busy", "sticky", "lost", "free", "queued", "over"} {
-				before[id] = w.snapshot(id)
-			}
-			w.expireAt(w.tick(), "n")
-			for id, s := range before {
-				require.Equal(w, s, w.snapshot(id))
-			}
 		},
 	},
 	{

@@ -49,45 +49,6 @@ func endedFamily(prev store.Run, now time.Time) store.Commit {
 
 var familyCases = []promised{
 	{
-		"family/is due once a run of it has ended, and keeps it until then",
-		"A run that has ended is returned by Due as long as its family is due, and is not pruned. A commit may " +
-			"change when it is due, and nothing else of it; not after that was nothing any more (M3).",
-		func(w *world) {
-			w.submit("a", childOf("p"))
-			r := w.start("n")
-			at := w.tick()
-			r = w.commit(using(endedFamily(r, at), 1))
-			used := w.survey().Usage
-			due, _ := w.due(at, 9)
-			require.Equal(w, []string{"a"}, due)
-			require.Zero(w, w.prune(w.now.Add(time.Hour), 9))
-			for name, change := range map[string]func(*store.Commit){
-				"text":      func(c *store.Commit) { c.Run.FinalText = "other" },
-				"children":  func(c *store.Commit) { c.Run.Family.Children = 1 },
-				"ancestors": func(c *store.Commit) { c.Run.Family.Ancestors = []string{"q"} },
-				"event":     func(c *store.Commit) { *c = addEvent(*c) },
-				"usage":     func(c *store.Commit) { *c = using(*c, 1) },
-				"journal":   func(c *store.Commit) { *c = keeping(*c, kept(1)) },
-				"state":     func(c *store.Commit) { c.Run.State = fsm.StateFailed },
-			} {
-				c := withDue(r, time.Time{})
-				change(&c)
-				require.ErrorIs(w, w.try(c), store.ErrInvalid, name)
-			}
-			old := r
-			r = w.commit(withDue(r, store.EndedChild))
-			w.refused(store.ErrConflict, withDue(old, time.Time{}))
-			due, _ = w.due(w.now.AddDate(500, 0, 0), 9)
-			require.Empty(w, due)
-			require.Zero(w, w.prune(w.now.Add(time.Hour), 9))
-			r = w.commit(withDue(r, time.Time{}))
-			require.Equal(w, text(w, r), text(w, w.load("a")))
-			require.Equal(w, used, w.survey().Usage)
-			w.refused(store.ErrInvalid, withDue(r, at))
-			require.Equal(w, 1, w.prune(w.now.Add(time.Hour), 9))
-		},
-	},
-	{
 		"family/has its limits, and never changes upwards",
 		"Who a run's ancestors are cannot be changed, and no run is its own; a family has limits, and a run that " +
 			"waits for children has some (M3).",

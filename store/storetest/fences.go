@@ -15,16 +15,6 @@ func fenced(c store.Commit, node string, epoch uint64) store.Commit {
 
 var fenceCases = []promised{
 	{
-		"fence/comes before the version",
-		"A stale worker gets ErrStaleEpoch even if its version is old too: it must stop, not retry.",
-		func(w *world) {
-			r := w.running("a")
-			old := fenced(reported(r, w.tick()), "n", r.Epoch-1)
-			w.commit(reported(r, w.tick()))
-			w.refused(store.ErrStaleEpoch, old)
-		},
-	},
-	{
 		"fence/an expired node writes nothing any more",
 		"Once a node is expired, each of its writes is ErrStaleEpoch, even for runs that no other node has taken " +
 			"over yet (E4).",

@@ -39,49 +39,6 @@ func (w *world) settledNumbers(id string) (settled, open []int) {
 
 var togetherCases = []promised{
 	{
-		"together/one commit settles a question and closes the others",
-		"A commit may settle several questions at once; each is an entry of the history, and the key belongs to " +
-			"the one that has it, wherever it stands (K1, C5).",
-		func(w *world) {
-			for i, id := range []string{"a", "b", "c"} {
-				number := i + 1
-				r := w.waitingWith(id, 3, interaction.Rule{Answers: 1})
-				completed := w.commit(Completed(r, w.tick(), number, "key"))
-				settled, open := w.settledNumbers(id)
-				require.Equal(w, []int{1, 2, 3}, settled)
-				require.Empty(w, open)
-				kept, err := w.store.Settled(w.ctx, id, "key")
-				require.NoError(w, err)
-				require.Equal(w, number, kept.Question.ID)
-				for _, r := range w.snapshot(id).History {
-					require.Equal(w, r.Question.ID == number, r.Resolution == interaction.UserReply)
-				}
-				w.commit(ended(completed, w.tick(), fsm.StateCanceled)) // so that the next claim does not find it
-			}
-			// under a fence, and with the turn's usage, in one batch with others
-			r := w.waitingWith("d", 32, interaction.Rule{})
-			other := w.waiting("e")
-			now := w.tick()
-			errs := w.store.Commit(w.ctx, []store.Commit{ended(r, now, fsm.StateCanceled), Answered(other, now, "k")})
-			require.Equal(w, []error{nil, nil}, errs)
-			settled, _ := w.settledNumbers("d")
-			require.Len(w, settled, 32)
-			settled, _ = w.settledNumbers("e")
-			require.Equal(w, []int{1}, settled)
-		},
-	},
-	{
-		"together/a key settles one of several questions",
-		"An idempotency key that settled one question of a run cannot settle another one (C5, K2).",
-		func(w *world) {
-			w.waitingWith("a", 3, interaction.Rule{})
-			w.commit(Recorded(w.load("a"), w.tick(), 2, "key"))
-			w.refused(store.ErrInvalid, Recorded(w.load("a"), w.tick(), 1, "key"))
-			w.refused(store.ErrInvalid, Completed(w.load("a"), w.tick(), 3, "key"))
-			w.commit(Recorded(w.load("a"), w.tick(), 1, "another"))
-		},
-	},
-	{
 		"together/refuses what does not follow from the questions",
 		"A question goes only by being settled, once and while it is open; none comes while the run waits (I8, K2).",
 		func(w *world) {
