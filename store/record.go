@@ -55,8 +55,9 @@ type Run struct {
 	// Repeats counts consecutive repeats and retries after a lost worker or a transient failure,
 	// since a turn last ended without a failure or added to the journal.
 	Repeats int `json:"repeats,omitempty"`
-	// Losses counts the Repeats after turns whose node died; see Suspect. An earlier release drops
-	// it, unless the record needs it (Needs).
+	// Losses counts the Repeats after turns whose node died, except a first loss before any Yielded,
+	// which leaves the record as earlier releases store it; see Suspect. An earlier release drops it,
+	// unless the record needs it (Needs).
 	Losses int `json:"losses,omitempty"`
 	// Yielded counts attempts that MaxAttempts ignores: turns retried later, held or returned
 	// unexecuted, or in which a fork repeated its source's questions.

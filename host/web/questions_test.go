@@ -56,6 +56,13 @@ func TestN1ARiskIsAcknowledgedOverHTTP(t *testing.T) {
 	require.Equal(t, "INVALID_REPLY", reply(`{"decision":"approve"}`).code(t))
 	require.Equal(t, "INVALID_REPLY", reply(`{"decision":"approve","accept_risk":false}`).code(t))
 	require.Equal(t, http.StatusCreated, reply(`{"decision":"approve","accept_risk":true}`).status)
+
+	fork := func(body string) answer {
+		return w.send("POST", "/runs/pay/fork", "bob", `{"question":1,"answer":`+body+`}`)
+	}
+	refused := fork(`{"decision":"approve"}`)
+	require.Equal(t, "INVALID_REPLY", refused.code(t), "%s", refused.body)
+	require.Equal(t, http.StatusCreated, fork(`{"decision":"approve","accept_risk":true}`).status)
 }
 
 // K7, D1, D2: a question shows when its wait ends and the effect of a timeout: by its own wait,

@@ -335,8 +335,8 @@ func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	ada.run(`location.hash = "#/runs/old"`)
 	ada.sees("The answer was: yes")
 	ada.press("Fork the run")
-	ada.write("A different answer (optional)", "no")
-	ada.press("Start the fork")
+	ada.press("Fork with a different answer")
+	ada.press("No")
 	ada.until(`location.hash !== "#/runs/old"`)
 	ada.sees("Fork of")
 	ada.sees("The answer was: no")
@@ -345,6 +345,65 @@ func TestL1AnOperatorSeesWhyARunWaitsCancelsAndForksIt(t *testing.T) {
 	ada.sees("Slots by pool")
 	ada.pictures("system")
 	ada.accessible("the system")
+}
+
+// N3 N11: a fork is given a whole answer on the page: with the acknowledgement of the risk, as the
+// options, the value or the decision that the question takes.
+func TestN3AForkIsGivenAWholeAnswer(t *testing.T) {
+	w := openWorld(t)
+	pay := approval(t, "Pay?", "pay", `{"to":"ACME","amount":420}`)
+	pay.Subject.Risk = "The money is gone."
+	bob := lifecycle.Actor{ID: "bob"}
+	for id, q := range map[string]engine.Question{
+		"risky": {Kind: engine.RiskAck, Prompt: "Delete all?"}, "pay": pay,
+		"form": {Kind: engine.FillFields, Prompt: "What shall I order?", Schema: []byte(`{"type":"object",
+			"required":["name"],"properties":{"name":{"type":"string"},"count":{"type":"integer"}}}`)},
+	} {
+		w.ask(lifecycle.Spec{ID: id}, q)
+		answer := lifecycle.Reply{ID: 1, Actor: bob}
+		switch id {
+		case "risky":
+			answer.Text = "no"
+		case "pay":
+			answer.Decision = lifecycle.Reject
+		case "form":
+			answer.Value = []byte(`{"name":"Bob"}`)
+		}
+		_, err := w.lc.Reply(t.Context(), id, answer)
+		require.NoError(t, err)
+		w.answered(id)
+	}
+	ada := w.open("ada", "#/runs/risky")
+	begin := func(id string) {
+		ada.run(fmt.Sprintf(`location.hash = "#/runs/%s"`, id))
+		ada.sees("The answer was:")
+		ada.press("Fork the run")
+		ada.press("Fork with a different answer")
+	}
+	forked := func(id string) engine.Answer {
+		ada.sees("Fork of")
+		page, err := w.lc.Runs(t.Context(), lifecycle.Query{ForkedFrom: id})
+		require.NoError(t, err)
+		require.Len(t, page.Runs, 1)
+		return w.answered(page.Runs[0].ID)[0]
+	}
+	begin("risky")
+	ada.press("Accept the risk")
+	ada.sees("Acknowledge the risk first.")
+	ada.press("I have read this and accept the risk.")
+	ada.press("Accept the risk")
+	require.Equal(t, "yes", forked("risky").Text)
+	begin("pay")
+	ada.press("Approve")
+	ada.sees("Acknowledge the risk first.")
+	ada.press("I have read this and accept the risk.")
+	ada.press("Approve")
+	require.Equal(t, lifecycle.Approve, forked("pay").Decision)
+	begin("form")
+	ada.write("name", "Ada")
+	ada.write("count", "2")
+	ada.press("Send answer")
+	require.JSONEq(t, `{"name":"Ada","count":2}`, string(forked("form").Value))
 }
 
 // L1: a held run shows the reason, and continues as the operator decides.

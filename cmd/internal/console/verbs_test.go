@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,11 @@ func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 		o.asks("risky", risky) // N1
 		o.call("", "reply", "risky", "-decision", "approve").refused(command.Misused, "-accept-risk")
 		o.call("", "reply", "risky", "-decision", "approve", "-accept-risk").well()
+		_, err := o.lc.Wait(t.Context(), "risky")
+		require.NoError(t, err)
+		fork := []string{"fork", "-as", "ada", "-question", "1", "-decision", "approve", "risky"}
+		o.call("", fork...).refused(command.Misused, "-accept-risk")
+		o.call("", slices.Insert(fork, 1, "-accept-risk")...).well()
 
 		o.asks("two", confirm, colour)
 		o.call("", "reply", "two", "yes").refused(command.Misused, "2 open questions", "-question 1 or 2")

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,8 +112,10 @@ func TestM1M3WhatYields(t *testing.T) {
 	}
 }
 
-// J3: only a turn whose node died counts as a loss. A turn that was repeated for another reason makes
-// no suspect, however often. The losses end with the row of repeats, and with the run.
+// J3 J14: the second loss in a row makes a suspect. A turn that was repeated for another reason makes
+// none, however often. The first loss leaves the record as earlier releases store it; without it,
+// a repeat before the first retry counts as a loss. Losses end with the row of repeats, and with the
+// run.
 func TestJ3WhichRepeatsAreLosses(t *testing.T) {
 	endings := map[string]func(run *store.Run) (*store.Commit, error){
 		"lost node": func(run *store.Run) (*store.Commit, error) {
@@ -136,11 +139,16 @@ func TestJ3WhichRepeatsAreLosses(t *testing.T) {
 		suspect         bool
 	}{
 		"two losses":        {[]string{"lost node", "lost node"}, 2, 2, true},
-		"one loss":          {[]string{"lost node"}, 1, 1, false},
-		"other repeats":     {[]string{"lost agent", "dropped turn", "retry", "lost agent"}, 4, 0, false},
+		"one loss":          {[]string{"lost node"}, 1, 0, false},
+		"retries":           {[]string{"retry", "retry"}, 2, 0, false},
+		"lost agents":       {[]string{"lost agent", "lost agent"}, 2, 0, false},
+		"one after another": {[]string{"lost agent", "lost node"}, 2, 2, true},
+		"one after a retry": {[]string{"retry", "lost node"}, 2, 1, false},
+		"two after a retry": {[]string{"retry", "lost node", "lost node"}, 3, 2, true},
+		"other repeats":     {[]string{"lost agent", "dropped turn", "retry", "lost agent"}, 4, 1, false},
 		"losses in between": {[]string{"lost node", "lost agent", "retry", "lost node"}, 4, 2, true},
 		"a loss before the last repeat": {
-			[]string{"dropped turn", "dropped turn", "retry", "retry", "lost node"}, 5, 1, true,
+			[]string{"retry", "dropped turn", "dropped turn", "retry", "lost node"}, 5, 1, true,
 		},
 		"a loss after a turn that ended":  {[]string{"lost node", "good end", "lost node"}, 1, 1, false},
 		"no loss before the last repeat":  {[]string{"retry", "retry", "retry", "retry", "lost agent"}, 5, 0, false},
@@ -152,6 +160,9 @@ func TestJ3WhichRepeatsAreLosses(t *testing.T) {
 			cm, err := endings[ending](&run)
 			require.NoError(t, err, name)
 			run, suspect = cm.Run, cm.Run.Suspect()
+			body, err := store.Encode(run)
+			require.NoError(t, err, name)
+			require.Equal(t, run.Losses > 0, strings.Contains(string(body), "losses"), name)
 			run.State, run.Slot, run.Block, run.Owner, run.Attempt = fsm.StateRunning, true, nil, "n", run.Attempt+1
 		}
 		require.Equal(t, c.suspect, suspect, name)

@@ -70,8 +70,8 @@ func yieldTurn(next *store.Run, y *yielding, now time.Time) {
 
 // putOff records a turn's transient failure and the time of its retry.
 func putOff(next *store.Run, failure *passingFailure, now time.Time) {
+	countYield(next)
 	next.Repeats++
-	next.Yielded++
 	next.NotBefore = Later(now.Add(pauseBefore(next.Repeats, failure.retry, next.ID, failure.after)), next.NotBefore)
 	next.Block = &store.Block{
 		Kind: store.BlockRetry, Until: next.NotBefore, Code: failure.code, Reason: utf8Text(failure.message),
@@ -82,7 +82,7 @@ func putOff(next *store.Run, failure *passingFailure, now time.Time) {
 // ends a row of repeats.
 func putToSleep(next *store.Run, until time.Time) {
 	endRow(next)
-	next.Yielded++
+	countYield(next)
 	next.Answer, next.Together = nil, nil
 	next.NotBefore = Later(notBefore(until), next.NotBefore)
 	next.Block = &store.Block{Kind: store.BlockSleep, Until: next.NotBefore, Reason: "the run sleeps"}
@@ -92,7 +92,7 @@ func putToSleep(next *store.Run, until time.Time) {
 // ends a row of repeats, too.
 func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	endRow(next)
-	next.Yielded++
+	countYield(next)
 	next.Answer, next.Together = nil, nil
 	next.Block = block
 	setFamilyDue(next, now)
@@ -122,7 +122,7 @@ func holdRun(next *store.Run, h *hold, now time.Time) {
 		return
 	}
 	next.Holds++
-	next.Yielded++
+	countYield(next)
 	if h.retried {
 		next.Block.Until = now.Add(max(HoldPause(next.Holds), h.after)).Truncate(time.Microsecond)
 	}
@@ -145,13 +145,41 @@ func unblock(next *store.Run, cause string) {
 	}
 }
 
+// countRepeat counts a repeat of a turn, and a loss if its node died. The first loss of a run that has
+// not yielded is left out, so that every release stores the same record for it: lossesOf finds it.
+// It is stored if the next loss would be the last, since the run is a suspect then.
+func countRepeat(next *store.Run, nodeDied bool) {
+	losses := lossesOf(next)
+	next.Repeats++
+	if last := next.Repeats >= cmp.Or(next.MaxRepeats, store.DefaultMaxRepeats); nodeDied &&
+		(losses > 0 || next.Yielded > 0 || last) {
+		next.Losses = losses + 1
+	}
+}
+
+// countYield counts an attempt that MaxAttempts ignores. It stores a loss that was left out.
+func countYield(next *store.Run) {
+	next.Losses = lossesOf(next)
+	next.Yielded++
+}
+
+// lossesOf returns how many of the repeats were losses. Without stored losses, the repeats of a run
+// that never yielded count as one: they followed a lost node, a lost agent or a dropped turn, and no
+// retry, which yields.
+func lossesOf(r *store.Run) int {
+	if r.Losses == 0 && r.Yielded == 0 {
+		return min(r.Repeats, 1)
+	}
+	return r.Losses
+}
+
 func endRow(next *store.Run) { next.Repeats, next.Losses, next.Holds = 0, 0, 0 }
 
 // openQuestions opens the turn's questions, with consecutive numbers and one deadline, from the
 // waiting policy or the earliest of their waits.
 func openQuestions(next *store.Run, a *asking, now time.Time) {
 	if next.AsksAgain() { // the attempt does not count, since the engine was not called
-		next.Yielded++
+		countYield(next)
 	}
 	first := next.Interactions + 1
 	number := func(q interaction.Question) interaction.Question {

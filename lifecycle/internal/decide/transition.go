@@ -86,13 +86,10 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 	yieldTurn(next, &e.yields, now)
 	if e.lost.handedBack && next.MaxAttempts > 0 { // otherwise nothing is counted, and the record
 		// keeps its first form
-		next.Yielded++
+		countYield(next)
 	}
 	if event == fsm.EventRestartRequeue && !e.lost.shutdown {
-		next.Repeats++
-		if e.lost.nodeDied {
-			next.Losses++
-		}
+		countRepeat(next, e.lost.nodeDied)
 		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
 	}
 	if answer := e.settles.answer; answer != nil {

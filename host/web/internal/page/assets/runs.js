@@ -3,7 +3,8 @@
 import { T } from "./texts.js";
 import { Problem, get, getTagged, newKey, now, post, postOnce, query, questionPath, runPath } from "./api.js";
 import { h, newID, once, prose, said, set, shown } from "./dom.js";
-import { stringify } from "./exact.js";
+import { Answer } from "./answer.js";
+import { Exact, stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
 import { problemText } from "./question.js";
 import { readable } from "./approval.js";
@@ -293,25 +294,37 @@ export class RunPanel {
     const cancel = ended ? null : h("details", null, h("summary", null, T.cancel), reasonField, h("div",
       { class: "buttons" }, once(h("button", { type: "button", class: "danger" }, T.cancelNow), () => this.act(
       () => post(runPath(run.id) + "/cancel", reason.value.trim() ? { reason: reason.value } : {}), T.canceled))));
-    set(this.actions, cancel, this.forkForm(run, settled, ended, words));
+    set(this.actions, cancel, this.forkForm(run, settled, ended));
   }
 
-  forkForm(run, settled, ended, words) {
+  // forkForm has the controls of a fork. Its answer takes the same controls as the question did.
+  forkForm(run, settled, ended) {
     if (!settled.length && !ended) return null;
     const from = h("select", { id: newID("from") }, settled.map((r) => h("option", { value: String(r.question.id) },
       `${T.questionNumber(r.question.id)}: ${r.question.prompt.slice(0, 60)}`)),
     ended ? h("option", { value: "0" }, T.theEnd) : null);
-    const [reply, replyField] = words(T.forkReply);
-    let key = newKey();
-    const fork = async () => {
-      const body = { question: Number(from.value) || undefined, reply: reply.value.trim() ? reply.value : undefined };
-      const made = await this.act(() => postOnce(runPath(run.id) + "/fork", body, key, () => {}), T.forked);
+    const place = h("div");
+    let [answer, sent, key] = [null, "", ""];
+    const fork = async (reply) => {
+      const body = stringify({ question: Number(from.value) || undefined, answer: reply });
+      if (sent !== body) [sent, key] = [body, newKey()];
+      answer.clear();
+      const made = await this.act(() => postOnce(runPath(run.id) + "/fork", new Exact(body), key, () => {}), T.forked);
       if (!made) return;
-      key = newKey();
+      sent = "";
       location.hash = `#/runs/${encodeURIComponent(made.id)}`;
     };
+    const show = () => {
+      const { question } = settled.find((r) => String(r.question.id) === from.value) ?? { question: { kind: "open_text" } };
+      answer?.close();
+      answer = new Answer(question, {}, { keep: () => {}, send: (reply) => fork({ ...reply, seen: question.digest }) });
+      set(place, answer.node);
+    };
+    from.addEventListener("change", show);
+    show();
     return h("details", null, h("summary", null, T.fork), h("p", { class: "help" }, T.forkHelp), h("div",
-      { class: "field" }, h("label", { for: from.id }, T.forkFrom), from), replyField, h("div", { class: "buttons" },
-      once(h("button", { type: "button" }, T.forkNow), fork)));
+      { class: "field" }, h("label", { for: from.id }, T.forkFrom), from), h("div", { class: "buttons" },
+      once(h("button", { type: "button" }, T.forkNow), () => fork())), h("details", null,
+      h("summary", null, T.forkReply), place));
   }
 }

@@ -263,7 +263,7 @@ export const T = {
   forkHelp: "A new run starts with the history up to this point. This run does not change.",
   forkFrom: "Start from",
   theEnd: "The end of the run",
-  forkReply: "A different answer (optional)",
+  forkReply: "Fork with a different answer",
   forkNow: "Start the fork",
   forked: "The fork has started.",
 
