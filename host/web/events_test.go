@@ -7,11 +7,14 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -238,6 +241,61 @@ func TestL3AFollowerOfManyStreamsIsRefused(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return w.send("POST", "/feeds/f/next", "ada", `{"wait_sec":1}`).status == http.StatusOK
 	}, time.Minute, time.Millisecond, "a stream that has ended does not count")
+}
+
+// L3: one person can neither occupy the server with requests nor change more in a minute than
+// MaxChangesEach: submit, fork, claim, resume and every other POST. Others are served, and so is the
+// person in the next minute.
+func TestL3OnePersonsRequestsAndChangesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		lc, err := lifecycle.New(lifecycle.Config{Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (
+			engine.Outcome, error) {
+			return engine.Done(""), nil
+		}), Authorize: func(_ context.Context, a lifecycle.Access) error {
+			if a.Action == lifecycle.ActionStats {
+				<-release
+			}
+			return nil
+		}})
+		require.NoError(t, err)
+		defer lc.Close()
+		d := web.Handler(lc.Client, web.Options{Identify: identify, MaxRequestsEach: 2, MaxChangesEach: 6})
+		send := func(method, path, person, body string) *httptest.ResponseRecorder {
+			return request(d, method, path, body, func(r *http.Request) { r.Header.Set("X-User", person) })
+		}
+		var busy sync.WaitGroup
+		for range 2 {
+			busy.Go(func() { send("GET", "/stats", "ada", "") })
+		}
+		synctest.Wait()
+		require.Equal(t, http.StatusTooManyRequests, send("GET", "/me", "ada", "").Code)
+		require.Equal(t, http.StatusOK, send("GET", "/me", "bob", "").Code)
+		close(release)
+		busy.Wait()
+		require.Equal(t, http.StatusOK, send("GET", "/me", "ada", "").Code)
+
+		bodies := map[string]string{"/runs": `{"prompt":"x"}`, "/runs/r/fork": "{}", "/runs/r/cancel": "{}",
+			"/runs/r/resume": `{"choice":"end"}`, "/runs/r/questions/1/claim": `{"seconds":9}`,
+			"/runs/r/questions/1/reply": `{"text":"x"}`, "/runs/r/questions/1/release": "",
+			"/runs/r/questions/1/extend":   `{"until":"2040-01-01T00:00:00Z"}`,
+			"/runs/r/questions/1/reassign": `{"to":{"users":["ada"]}}`}
+		for i, path := range []string{"/runs", "/runs/r/fork", "/runs/r/resume", "/runs/r/cancel",
+			"/runs/r/questions/1/claim", "/runs"} {
+			require.NotEqual(t, http.StatusTooManyRequests, send("POST", path, "ada", bodies[path]).Code, i)
+		}
+		for _, path := range []string{"/runs", "/runs/r/fork", "/runs/r/questions/1/reply",
+			"/runs/r/questions/1/release", "/runs/r/questions/1/extend", "/runs/r/questions/1/reassign"} {
+			refused := send("POST", path, "ada", bodies[path])
+			require.Equal(t, http.StatusTooManyRequests, refused.Code, path)
+			require.Contains(t, refused.Body.String(), "TOO_MANY")
+			require.NotEmpty(t, refused.Header().Get("Retry-After"))
+			require.NotEqual(t, http.StatusTooManyRequests, send("POST", path, "bob", bodies[path]).Code, path)
+		}
+		require.Equal(t, http.StatusOK, send("GET", "/me", "ada", "").Code, "reading is no change")
+		time.Sleep(time.Minute)
+		require.Equal(t, http.StatusNotFound, send("POST", "/runs/r/fork", "ada", "{}").Code)
+	})
 }
 
 // A reader that takes nothing fills its socket: its run and the other readers do not wait, and it

@@ -23,6 +23,7 @@ type response struct {
 	status    int
 	body      bytes.Buffer
 	streaming bool
+	left      func() // ends the count of the request, once; see countRequest
 }
 
 func (r *response) Header() http.Header { return r.w.Header() }

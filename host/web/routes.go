@@ -87,6 +87,11 @@ func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
 		ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
 		defer cancel()
 		c := callerOf(ctx)
+		if op.Method == http.MethodPost {
+			if fault := a.countChange(c); fault != nil {
+				return nil, fault
+			}
+		}
 		out, err := fn(ctx, c, in)
 		if err != nil {
 			return nil, a.Server.problem(c, err)

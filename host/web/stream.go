@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,43 +50,6 @@ func (d *Server) openStream(c *caller, send func(beat context.Context, s *eventS
 		s := &eventStream{response: w.(*response)} //nolint:forcetypeassert // set by ServeHTTP
 		s.serve(ctx, d, c, send)
 	}}, nil
-}
-
-// followers counts the streams.
-type followers struct {
-	mu  sync.Mutex
-	all int            // guarded by mu
-	of  map[string]int // guarded by mu; by reader's ID
-}
-
-// countFollower counts one more stream of the caller, or returns why it is refused. The caller
-// calls left at the stream's end.
-func (d *Server) countFollower(c *caller) (left func(), _ *Problem) {
-	if d.life.Err() != nil {
-		return nil, newProblem(http.StatusServiceUnavailable, "SHUTTING_DOWN",
-			"This server is shutting down. Connect again.")
-	}
-	f, id := &d.followers, c.actor.ID
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.of[id] >= d.opts.MaxFollowersEach:
-		return nil, newProblem(http.StatusTooManyRequests, "TOO_MANY_FOLLOWERS", "You have too many streams open. "+
-			"Close one, then connect again.")
-	case f.all >= d.opts.MaxFollowers:
-		return nil, newProblem(http.StatusServiceUnavailable, "TOO_MANY_FOLLOWERS", "The server has too many streams "+
-			"open. Try again later.")
-	}
-	f.all++
-	f.of[id]++
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.all--
-		if f.of[id]--; f.of[id] == 0 {
-			delete(f.of, id)
-		}
-	}, nil
 }
 
 // serve calls send until the stream or the context ends, or checkReader refuses the reader.

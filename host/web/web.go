@@ -56,6 +56,12 @@ type Options struct {
 	// MaxFollowersEach limits the open streams of one person; more are refused with 429. A program
 	// that follows many runs is also one person: let it use a feed. Zero: 500.
 	MaxFollowersEach int
+	// MaxRequestsEach limits the requests of one person at once, besides streams; more are refused
+	// with 429. Zero: 200.
+	MaxRequestsEach int
+	// MaxChangesEach limits the changes by one person in a minute (the POST requests, except those
+	// for a feed); more are refused with 429. Zero: 1,000.
+	MaxChangesEach int
 	// MaxConnections limits the connections that Serve and ListenAndServe accept at once; more
 	// wait. It is capped at half of the process's limit of open files. Zero: 12,000.
 	MaxConnections int
@@ -71,16 +77,16 @@ const (
 
 // Server is an http.Handler over a client. Handler makes it.
 type Server struct {
-	client    *lifecycle.Client
-	opts      Options
-	log       *slog.Logger
-	mux       *http.ServeMux
-	sameSite  *http.CrossOriginProtection
-	origins   map[string]bool
-	followers followers
-	warnOnce  sync.Once       // for the warning about a missing Identify
-	life      context.Context // ends with Close
-	end       context.CancelFunc
+	client   *lifecycle.Client
+	opts     Options
+	log      *slog.Logger
+	mux      *http.ServeMux
+	sameSite *http.CrossOriginProtection
+	origins  map[string]bool
+	people   people
+	warnOnce sync.Once       // for the warning about a missing Identify
+	life     context.Context // ends with Close
+	end      context.CancelFunc
 }
 
 // Handler serves the client's runs. It panics on invalid Options, as http.Handle does for an
@@ -88,7 +94,7 @@ type Server struct {
 func Handler(client *lifecycle.Client, opts Options) *Server {
 	d := &Server{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
-		followers: followers{of: make(map[string]int)}}
+		people: people{of: make(map[string]*person)}}
 	d.log = d.opts.Logger
 	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {
@@ -146,6 +152,8 @@ func (o Options) withDefaults() Options {
 	orElse(&o.MaxBody, 4<<20)
 	orElse(&o.MaxFollowers, 10_000)
 	orElse(&o.MaxFollowersEach, 500)
+	orElse(&o.MaxRequestsEach, 200)
+	orElse(&o.MaxChangesEach, 1000)
 	orElse(&o.MaxConnections, 12_000)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -164,6 +172,8 @@ type caller struct {
 	actor   lifecycle.Actor
 	client  *lifecycle.Client
 	request *http.Request
+
+	response *response
 }
 
 type callerKey struct{}
@@ -174,7 +184,8 @@ func callerOf(ctx context.Context) *caller { return ctx.Value(callerKey{}).(*cal
 // ServeHTTP admits a request and routes it.
 func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, input := reqbody.Limit(w, r, d.opts.Timeout)
-	res := &response{w: w, request: r, input: input, timeout: d.opts.WriteTimeout}
+	res := &response{w: w, request: r, input: input, timeout: d.opts.WriteTimeout, left: func() {}}
+	defer func() { res.left() }()
 	returned := false // false after a panic, or after a host function called runtime.Goexit
 	defer func() {
 		if p := recover(); !returned {
@@ -214,9 +225,13 @@ func (d *Server) serve(res *response, r *http.Request) {
 		d.noRoute(res, r, route)
 		return
 	}
-	c := &caller{actor: actor, client: d.client.As(actor)}
+	c := &caller{actor: actor, client: d.client.As(actor), response: res}
 	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 	c.request = r
+	if fault := d.countRequest(c); fault != nil {
+		res.problem(fault)
+		return
+	}
 	d.mux.ServeHTTP(res, r)
 }
 
