@@ -26,8 +26,8 @@ type Client struct {
 	proc    node.Process // without Engines unless it belongs to a Lifecycle
 	poll    time.Duration
 	hub     *hub
-	ownNode *atomic.Pointer[string] // the id of this process's node; nil: it does not serve
-	notices *notices                // nil without an observer
+	ownNode *atomic.Pointer[node.Node] // this process's node; nil: it does not serve
+	notices *notices                   // nil without an observer
 	inboxes *inboxWatches
 
 	authorize Authorize // nil: everything is allowed
@@ -83,7 +83,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: cfg.Logger, Due: node.NewDueHint(),
 			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
-		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[string]), notices: queue,
+		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,
 		authorize: cfg.Authorize, inboxes: new(inboxWatches),
 	}
 	return c, nil

@@ -277,3 +277,36 @@ func TestLeapOfTheClockExpiresNoNode(t *testing.T) {
 		stop()
 	})
 }
+
+// R2: readiness ends with the lease, whether the store answers or not, and returns with a renewal or
+// a new membership. A process that does not serve is never ready.
+func TestR2ReadyFollowsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &cut{Store: newStore(t)}
+		cfg := Config{Store: st, Engine: asksOnce(), Lease: 12 * time.Second}
+		idle, err := New(cfg)
+		require.NoError(t, err)
+		t.Cleanup(idle.Close)
+		require.ErrorContains(t, idle.Ready(t.Context()), "Serve does not run")
+		lc, stop := serve(t, cfg)
+		synctest.Wait()
+		require.NoError(t, lc.Ready(t.Context()))
+		st.off.Store(true)
+		pass(11 * time.Second)
+		require.NoError(t, lc.Ready(t.Context()), "the lease is valid")
+		pass(2 * time.Second)
+		require.ErrorContains(t, lc.Ready(t.Context()), "could not renew its lease")
+		st.off.Store(false)
+		pass(4 * time.Second)
+		require.NoError(t, lc.Ready(t.Context()))
+		nodes, err := lc.Nodes(t.Context())
+		require.NoError(t, err)
+		_, err = st.Expire(t.Context(), time.Now(), nodes[0].ID) // what another node does
+		require.NoError(t, err)
+		require.ErrorContains(t, lc.Ready(t.Context()), "was removed from the store")
+		pass(12 * time.Second)
+		require.NoError(t, lc.Ready(t.Context()), "it has joined again")
+		stop()
+		require.Error(t, lc.Ready(t.Context()))
+	})
+}

@@ -302,8 +302,7 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		id := n.ID()
-		l.ownNode.Store(&id)
+		l.ownNode.Store(n)
 		err = n.Serve(ctx)
 		l.ownNode.Store(nil)
 		switch {
@@ -314,8 +313,8 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		case ctx.Err() != nil: // other nodes recover this one's runs
 			return nil
 		}
-		l.notices.leaseLost(id, l.proc.Now())
-		l.proc.Log.Warn("lease lost: another node took over; joining again", "node", id, "stuck", len(l.Stuck()))
+		l.notices.leaseLost(n.ID(), l.proc.Now())
+		l.proc.Log.Warn("lease lost: another node took over; joining again", "node", n.ID(), "stuck", len(l.Stuck()))
 		n, err = l.rejoin(ctx)
 	}
 }
@@ -332,6 +331,29 @@ func (l *Lifecycle) rejoin(ctx context.Context) (*node.Node, error) {
 			return nil, err
 		}
 	}
+}
+
+// Ready returns nil if this process can execute runs: Serve runs, its lease is valid, and the store
+// answers and still lists the node. Otherwise the error names the missing condition. It is meant for
+// readiness probes: it does not ask Authorize, and its cost does not depend on the number of runs.
+// A process that is shutting down stays ready until Serve returns, so end the probe's success with
+// Serve's context.
+func (l *Lifecycle) Ready(ctx context.Context) error {
+	own := l.ownNode.Load()
+	switch {
+	case own == nil:
+		return errors.New("lifecycle: Serve does not run, or its node has not joined the store")
+	case !own.Leased():
+		return fmt.Errorf("lifecycle: node %s could not renew its lease in time", own.ID())
+	}
+	nodes, err := l.proc.Store.Nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("lifecycle: read the store's nodes: %w", err)
+	}
+	if !slices.ContainsFunc(nodes, func(n store.Node) bool { return n.ID == own.ID() }) {
+		return fmt.Errorf("lifecycle: node %s was removed from the store after its lease", own.ID())
+	}
+	return nil
 }
 
 // Folder is a run's folder in Config.Dir, which holds work, artifacts, transcripts and home:

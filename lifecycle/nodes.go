@@ -82,7 +82,7 @@ func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 	}
 	self := ""
 	if own := c.ownNode.Load(); own != nil {
-		self = *own
+		self = own.ID()
 	}
 	done, err := c.proc.Recover(ctx, self)
 	return Recovery(done), err

@@ -27,6 +27,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/engine"
 )
@@ -87,6 +88,9 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
 	f.StringVar(&o.allocs, "memprofile", "", "write a profile of all allocations to the `file`")
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if _, err := command.FromEnvironment(f, "INTERLUDE_BENCH_"); err != nil {
 		return o, err
 	}
 	switch {

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"io"
 	"os"
 	"os/user"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
 )
 
 // L1: docs/cli.md lists exactly the existing verbs, and the flags of each verb with their defaults.
@@ -40,8 +44,71 @@ func TestL1TheDocumentListsTheVerbsAndTheirFlags(t *testing.T) {
 	require.Equal(t, slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(listed)))
 }
 
+// recorder is a flag's value that records what it is set to.
+type recorder struct{ got []string }
+
+func (r *recorder) String() string { return "" }
+func (r *recorder) Set(text string) error {
+	r.got = append(r.got, text)
+	return nil
+}
+
+// R2: each flag of each verb has an environment variable, and no two share one. A repeatable flag
+// gets each line.
+func TestR2EveryFlagHasAVariable(t *testing.T) {
+	for _, v := range program.Verbs {
+		flags := flag.NewFlagSet("", flag.ContinueOnError)
+		v.Prepare(flags)
+		recorders := make(map[string]*recorder)
+		flags.VisitAll(func(f *flag.Flag) {
+			variable := command.Variable(command.Prefix, f.Name)
+			require.NotContains(t, recorders, variable, "%s -%s", v.Name, f.Name)
+			require.NotEqual(t, hookSecret, variable, "another variable of the program")
+			recorders[variable] = &recorder{}
+			f.Value = recorders[variable]
+			t.Setenv(variable, "a\nb\n")
+		})
+		set, err := command.FromEnvironment(flags, command.Prefix)
+		require.NoError(t, err)
+		require.Len(t, set, len(recorders))
+		flags.VisitAll(func(f *flag.Flag) {
+			want := []string{"a\nb\n"}
+			if strings.Contains(f.Usage, "(repeatable)") {
+				want = []string{"a", "b"}
+			}
+			require.Equal(t, want, recorders[command.Variable(command.Prefix, f.Name)].got, "%s -%s", v.Name, f.Name)
+		})
+	}
+}
+
+// R2: the command line has precedence over the environment, an empty variable counts as missing, and
+// an invalid one is named.
+func TestR2TheCommandLineHasPrecedence(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db := filepath.Join(t.TempDir(), "runs.db")
+	require.Zero(t, called(t, "", "migrate", "-db", db).status)
+	run := func(env ...string) said {
+		cmd := calling(t, "stats", "-json=false")
+		var out, side bytes.Buffer
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(cmd.Env, env...), &out, &side
+		_ = cmd.Run()
+		return said{cmd.ProcessState.ExitCode(), out.String(), side.String()}
+	}
+	result := run("INTERLUDE_DB="+db, "INTERLUDE_JSON=true", "INTERLUDE_SCHEMA=")
+	require.Zero(t, result.status, result.side)
+	require.NotContains(t, result.out, "{")
+	result = run("INTERLUDE_DB="+db, "INTERLUDE_SCHEMA=x")
+	require.Equal(t, misused, result.status)
+	require.Contains(t, result.side, "-schema is only for PostgreSQL")
+	cmd := calling(t, "stats")
+	cmd.Env = append(cmd.Env, "INTERLUDE_JSON=perhaps")
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), `$INTERLUDE_JSON is "perhaps"`)
+}
+
 // flagRow is the row of a verb: each flag with its default, unless that is empty, false or zero. A
-// verb without flags has no row.
+// verb without flags besides the common ones has no row.
 func flagRow(t *testing.T, verb string, flags *flag.FlagSet) string {
 	t.Helper()
 	self, err := user.Current()
@@ -49,6 +116,9 @@ func flagRow(t *testing.T, verb string, flags *flag.FlagSet) string {
 	var names []string
 	flags.VisitAll(func(f *flag.Flag) {
 		name := "-" + f.Name
+		if slices.Contains([]string{"db", "json", "schema"}, f.Name) && flags.Lookup("schema") != nil {
+			return // the text above the table has them
+		}
 		switch f.DefValue {
 		case "", "false", "0", "0s":
 		case self.Username:

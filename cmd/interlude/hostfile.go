@@ -21,6 +21,8 @@ import (
 type hostFile struct {
 	// Listen is the address of the page and the API.
 	Listen string `json:"listen"`
+	// Probes is the address of the probes and metrics; empty: none.
+	Probes string `json:"probes"`
 	// Agents are the engines by name. Agent is the default engine for runs; optional if there is
 	// only one.
 	Agents map[string]*agentEntry `json:"agents"`

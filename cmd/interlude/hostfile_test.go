@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -184,7 +185,10 @@ func TestL1ServeTakesAFile(t *testing.T) {
 }
 
 // announced is serve's output at its start.
-type announced struct{ Page, Agent string }
+type announced struct {
+	Page, Agent, Probes string
+	log                 *bytes.Buffer // complete after its end
+}
 
 // serveFile starts serve with this file of -config, in an empty folder. Stop interrupts it, and
 // waits for its end.
@@ -197,7 +201,8 @@ func serveFile(t *testing.T, body string, env ...string) (said announced, stop f
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	cmd.Stderr = os.Stderr
+	said.log = &bytes.Buffer{}
+	cmd.Stderr = io.MultiWriter(os.Stderr, said.log)
 	require.NoError(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"flag"
+	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -29,6 +33,7 @@ type options struct {
 
 	replies       []string
 	json, verbose bool
+	log           string // the form of the log: text or json
 	kill          string
 
 	given map[string]bool // the flags on the command line
@@ -51,7 +56,7 @@ func newOptions(flags *flag.FlagSet) *options {
 	flags.BoolVar(&o.autoDecide, "auto-decide", false, "let the agent decide if there is no reply in time")
 	flags.Func("reply", "`text` of a reply, given in advance (repeatable)", list(&o.replies))
 	flags.BoolVar(&o.json, "json", false, "print the events as JSON lines")
-	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
+	o.logFlags(flags)
 	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running "+
 		"(a turn)")
 	return o
@@ -69,6 +74,29 @@ func (o *options) agentFlags(flags *flag.FlagSet) {
 		"separate home for each run")
 	flags.BoolVar(&o.offline, "offline", false, "replace the agent's model by a scripted one: no account, no network")
 	flags.Func("env", "`name` of another environment variable that the agent may see (repeatable)", list(&o.env))
+}
+
+// logFlags defines the flags of the log.
+func (o *options) logFlags(flags *flag.FlagSet) {
+	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
+	flags.Func("log", "the `form` of the log on standard error: text (the default) or json", func(form string) error {
+		if form != "text" && form != "json" {
+			return errors.New("want text or json")
+		}
+		o.log = form
+		return nil
+	})
+}
+
+// logger logs from this level on, and everything with -v.
+func (o *options) logger(to io.Writer, level slog.Level) *slog.Logger {
+	if o.verbose {
+		level = slog.LevelInfo
+	}
+	if o.log == "json" {
+		return slog.New(terminal.JSONLogHandler(to, level))
+	}
+	return slog.New(terminal.LogHandler(to, level))
 }
 
 // arguments reads the rest of the command line.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
-	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -55,9 +54,10 @@ func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: death.store(files), Engines: map[string]engine.Engine{j.name: eng}, Dir: j.dir, Logger: o.logger(c.Side),
-		Grace: -1, // do not wait for the agent at exit: the turn is repeated
-		Retry: &lifecycle.Retry{Max: 5, Backoff: 5 * time.Second},
+		Store: death.store(files), Engines: map[string]engine.Engine{j.name: eng}, Dir: j.dir,
+		Logger: o.logger(c.Side, quiet),
+		Grace:  -1, // do not wait for the agent at exit: the turn is repeated
+		Retry:  &lifecycle.Retry{Max: 5, Backoff: 5 * time.Second},
 	})
 	if err != nil {
 		return 0, err
@@ -93,13 +93,8 @@ func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	return status, err
 }
 
-// logger logs the library's messages with -v, and is silent otherwise.
-func (o *options) logger(to io.Writer) *slog.Logger {
-	if !o.verbose {
-		return slog.New(slog.DiscardHandler)
-	}
-	return slog.New(terminal.LogHandler(to, slog.LevelInfo))
-}
+// quiet is higher than every level of the library's messages.
+const quiet = slog.LevelError + 1
 
 var _ interface { // the program's store must be both
 	lifecycle.Store

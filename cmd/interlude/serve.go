@@ -38,14 +38,17 @@ var serveVerb = command.Verb{
 			"sign-in; port 0 selects a free one")
 		f.StringVar(&s.hook, "webhook", "", "the `URL` for signed notices of questions and ends; its secret is "+
 			"$"+hookSecret)
+		f.StringVar(&s.probes, "probes", "", "the `address` of /healthz, /readyz and /metrics, which need no sign-in; "+
+			"default: none")
 		f.BoolVar(&s.json, "json", false, "print the page's address as JSON")
 		s.agent.agentFlags(f)
-		f.BoolVar(&s.agent.verbose, "v", false, "log what the library does")
+		s.agent.logFlags(f)
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if _, err := c.Want(""); err != nil {
 				return misused, err
 			}
 			f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
+			s.variables = c.Variables
 			return succeeded, s.serve(ctx, c)
 		}
 	},
@@ -62,8 +65,10 @@ type serving struct {
 	db                   *console.Database
 	agent                *options
 	config, listen, hook string
+	probes               string
 	json                 bool
-	given                []string // the flags on the command line
+	given                []string // the flags of the command line and the environment
+	variables            []string // set by environment variables
 }
 
 // dir is the default folder for runs, without -db.
@@ -73,21 +78,31 @@ const dir = ".interlude"
 func (s *serving) host() (*hostFile, error) {
 	if s.config != "" {
 		for _, name := range s.given {
-			if !slices.Contains([]string{"config", "db", "schema", "json", "v", "listen"}, name) {
-				return nil, misusef("-%s conflicts with -config, whose file has this setting: leave one of them "+
-					"out", name)
+			if slices.Contains([]string{"config", "db", "schema", "json", "v", "log", "listen", "probes"}, name) {
+				continue
 			}
+			shown := "-" + name
+			if slices.Contains(s.variables, name) {
+				shown = "$" + command.Variable(command.Prefix, name)
+			}
+			return nil, misusef("%s conflicts with -config, whose file has this setting: leave one of them out", shown)
 		}
 		h, err := readHostFile(s.config)
-		if err == nil && slices.Contains(s.given, "listen") {
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(s.given, "listen") {
 			h.Listen = s.listen
 		}
-		return h, err
+		if slices.Contains(s.given, "probes") {
+			h.Probes = s.probes
+		}
+		return h, nil
 	}
 	if s.agent.agent == "" {
 		s.agent.agent = demo
 	}
-	h := &hostFile{Listen: s.listen, Agent: s.agent.engineName()}
+	h := &hostFile{Listen: s.listen, Probes: s.probes, Agent: s.agent.engineName()}
 	h.Dir = filepath.Join(dir, "serve", h.Agent)
 	if s.hook != "" {
 		n := &noticeEntry{Name: "webhook", Webhook: s.hook, SecretEnv: hookSecret, where: "-webhook"}
@@ -144,9 +159,14 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		}
 		engines[name] = eng
 	}
-	log := s.logger(c.Side, slog.LevelWarn)
+	log := s.agent.logger(c.Side, slog.LevelWarn)
+	probes, err := newProbes(ctx, h.Probes)
+	if err != nil {
+		return err
+	}
+	defer probes.close()
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
-		Dir: h.Dir, Forgiving: true, Logger: log})
+		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer()})
 	if err != nil {
 		return h.explain("invalid configuration", err)
 	}
@@ -156,7 +176,10 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 			return err
 		}
 	}
-	return s.frontEnds(ctx, c, h, lc, log)
+	if err := probes.start(ctx, lc, s.db, st, log); err != nil {
+		return err
+	}
+	return s.frontEnds(ctx, c, h, lc, log, probes.address())
 }
 
 // explain names the file's field that caused the error.
@@ -180,7 +203,7 @@ func local(listen string) error {
 
 // frontEnds serves the page, the agents and the notices until the context ends.
 func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
-	log *slog.Logger) error {
+	log *slog.Logger, probes string) error {
 	notices, err := newNotices(ctx, h.Notify, s.db, lc.Client, log)
 	if err != nil {
 		return err
@@ -193,7 +216,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 		return misusef("%w: choose another address with -listen, for example 127.0.0.1:0", err)
 	}
 	// The warning about a missing sign-in is not repeated in the log.
-	o := web.Options{Logger: s.logger(c.Side, slog.LevelError)}
+	o := web.Options{Logger: s.agent.logger(c.Side, slog.LevelError)}
 	if h.SignIn != nil {
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
 	}
@@ -202,7 +225,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	if h.SignIn != nil {
 		handler = h.SignIn.ask(frontEnd)
 	}
-	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/", h)
+	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/", probes, h)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
 	parts.Go(func() error { return frontEnd.Serve(ctx, listener, handler) })
@@ -215,28 +238,27 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	return parts.Wait()
 }
 
-// announce prints the address of the page.
-func (s *serving) announce(out *os.File, page string, h *hostFile) {
+// announce prints the addresses of the page and the probes.
+func (s *serving) announce(out *os.File, page, probes string, h *hostFile) {
 	agent := s.agent.agent
 	if h.name != "" {
 		agent = strings.Join(slices.Sorted(maps.Keys(h.Agents)), ", ")
 	}
 	if s.json {
-		line, _ := json.Marshal(map[string]string{"page": page, "db": s.db.String(), "agent": agent})
+		said := map[string]string{"page": page, "db": s.db.String(), "agent": agent}
+		if probes != "" {
+			said["probes"] = probes
+		}
+		line, _ := json.Marshal(said)
 		fmt.Fprintln(out, string(line))
 		return
 	}
 	if terminal.Styled(out) {
 		page = bold.On(page)
 	}
+	if probes != "" {
+		fmt.Fprintf(out, "probes: %s/readyz\n", probes)
+	}
 	fmt.Fprintf(out, "page:   %s\nruns:   %s\nagent:  %s\nCtrl-C ends it; the same command continues the runs\n",
 		page, s.db, agent)
-}
-
-// logger logs from this level on, and everything with -v.
-func (s *serving) logger(to io.Writer, level slog.Level) *slog.Logger {
-	if s.agent.verbose {
-		level = slog.LevelInfo
-	}
-	return slog.New(terminal.LogHandler(to, level))
 }

@@ -17,6 +17,7 @@ var unasked = map[string]string{
 	"Close":   "it reads and changes no run",
 	"Now":     "it reads and changes no run",
 	"On":      "it reads and changes no run",
+	"Ready":   "it reads and changes no run",
 	"Recover": "recovery settles what dead processes left, for nobody",
 	"Serve":   "workers and deadlines execute what was allowed before",
 	"Stuck":   "it lists calls of this process",

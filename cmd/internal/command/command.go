@@ -3,7 +3,8 @@
 // console and in the program, one file each.
 //
 // Flags are parsed by the standard library, so -json and --json are the same. They may precede or
-// follow the other arguments.
+// follow the other arguments. A missing flag is read from an environment variable: see
+// FromEnvironment.
 package command
 
 import (
@@ -34,6 +35,7 @@ type Call struct {
 	Program   string   // the program's name
 	Args      []string // the arguments except flags
 	Raw       []string // everything after the verb
+	Variables []string // the flags that were set by environment variables
 	In        *os.File
 	Out, Side *os.File // standard output for the result, and standard error for everything else
 }
@@ -128,6 +130,9 @@ func (p Program) dispatch(ctx context.Context, c Call) (int, error) {
 			return Succeeded, nil
 		}
 		return Misused, Misusef("%w; see interlude help %s", err, name)
+	}
+	if c.Variables, err = FromEnvironment(flags, Prefix); err != nil {
+		return Misused, err
 	}
 	return action(ctx, c)
 }

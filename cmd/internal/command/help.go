@@ -38,7 +38,7 @@ func (p Program) help(c Call, args []string) (int, error) {
 
 // help describes a verb, wrapped for a terminal.
 func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
-	has := false
+	has, last := false, ""
 	flags.VisitAll(func(*flag.Flag) { has = true })
 	usage := "interlude " + v.Name
 	if has {
@@ -57,7 +57,12 @@ func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
 			does += " (" + d + " (default "
 		}
 		fmt.Fprintf(out, "  -%s\n%s\n", strings.TrimSpace(f.Name+" "+value), terminal.Wrap(does, "      "))
+		last = f.Name
 	})
+	if has {
+		fmt.Fprintf(out, "\n%s\n", terminal.Wrap("An environment variable can set each flag, for example $"+
+			Variable(Prefix, last)+" for -"+last+"; the command line has precedence.", ""))
+	}
 }
 
 // sentence makes one of a line of help.

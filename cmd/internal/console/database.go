@@ -21,7 +21,7 @@ import (
 )
 
 // Env is the variable that names the database without -db.
-const Env = "INTERLUDE_DB"
+var Env = command.Variable(command.Prefix, "db")
 
 // Database is the database of the flags.
 type Database struct {
@@ -41,13 +41,11 @@ func NewDatabase(f *flag.FlagSet) *Database {
 type Store interface {
 	store.Store
 	store.Watcher
+	store.Meter
 }
 
-// resolve reads the environment if no flag names the database.
+// resolve checks the flags.
 func (d *Database) resolve() error {
-	if d.name == "" {
-		d.name = os.Getenv(Env)
-	}
 	switch {
 	case d.name == "":
 		return command.Misusef("want a database: -db FILE or -db postgres://HOST/NAME, or set $%s", Env)
@@ -127,7 +125,7 @@ func (d *Database) open(ctx context.Context, how access) (Store, error) {
 // one, it is this file. A missing file is created, and fresh reports that. A database with an older
 // schema is refused: only migrate changes it.
 func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bool, _ error) {
-	if d.name == "" && os.Getenv(Env) == "" {
+	if d.name == "" {
 		d.name = file
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return nil, false, command.Misusef("cannot create the folder for runs: %w; name a file with -db", err)
@@ -142,6 +140,18 @@ func (d *Database) OpenHost(ctx context.Context, file string) (_ Store, fresh bo
 	}
 	st, err := d.open(ctx, watch)
 	return st, false, err
+}
+
+// CheckSchema returns an error if the schema has become unusable for this program while the store is
+// open, because a newer release has changed it. SQLite files cannot: their schema does not change
+// while a host has them open.
+func (d *Database) CheckSchema(ctx context.Context, st Store) error {
+	if server, ok := st.(*postgres.Store); ok {
+		if _, err := server.Inspect(ctx); errors.Is(err, postgres.ErrNewer) || errors.Is(err, postgres.ErrOlder) {
+			return d.explain(err)
+		}
+	}
+	return nil
 }
 
 // Queue names the database of the notices' queue for database/sql: on PostgreSQL the runs'

@@ -40,7 +40,6 @@ func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 
 // Runs contain texts of people and agents, so only their owner can read the folder.
 func TestTheFolderOfRunsIsItsOwnersOnly(t *testing.T) {
-	t.Setenv(Env, "")
 	file := filepath.Join(t.TempDir(), ".interlude", "runs.db")
 	st, fresh, err := (&Database{}).OpenHost(t.Context(), file)
 	require.NoError(t, err)

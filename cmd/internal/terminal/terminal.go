@@ -125,6 +125,22 @@ func LogHandler(to io.Writer, level slog.Leveler) slog.Handler {
 	return slog.NewTextHandler(to, &slog.HandlerOptions{Level: level, ReplaceAttr: show})
 }
 
+// JSONLogHandler is a handler of the program's log as JSON lines, for programs. As with JSON, the
+// lines keep the values and can be shown on a terminal.
+func JSONLogHandler(to io.Writer, level slog.Leveler) slog.Handler {
+	return slog.NewJSONHandler(jsonLines{to}, &slog.HandlerOptions{Level: level})
+}
+
+// jsonLines escapes the lines of a slog.JSONHandler, which writes each with one call.
+type jsonLines struct{ to io.Writer }
+
+func (w jsonLines) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(w.to, JSON(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
 // Wrap wraps long lines between words and indents each line, so that no line of the text can look
 // like the program's own.
 func Wrap(text, indent string) string {

@@ -91,6 +91,9 @@ func Join(ctx context.Context, cfg *Config) (*Node, error) {
 // ID is the node's id in the store.
 func (n *Node) ID() string { return n.id }
 
+// Leased reports whether the node's lease is valid by this machine's monotonic clock.
+func (n *Node) Leased() bool { return n.lease.Left(MonotonicNow(n.proc.Clock)) > 0 }
+
 // Serve runs the node's loops until ctx ends, the lease is lost or the store is closed.
 func (n *Node) Serve(ctx context.Context) error {
 	defer n.die(nil)
