@@ -7,6 +7,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/host/front v0.1.0
 	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/mcp v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
@@ -29,7 +30,6 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/interlude-go/interlude/host/front v0.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect

@@ -21,6 +21,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/mcp"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -119,7 +120,7 @@ func authorize(_ context.Context, a lifecycle.Access) error {
 }
 
 // newHandler has the front ends: the API and the page below /interlude/, the pages of links below
-// /answer/.
+// /answer/, and MCP at /mcp.
 func newHandler(c *lifecycle.Client) (http.Handler, error) {
 	links, err := newLinks(c)
 	if err != nil {
@@ -128,7 +129,14 @@ func newHandler(c *lifecycle.Client) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/interlude/", web.Handler(c, web.Options{Identify: identify, Logger: slog.New(slog.DiscardHandler)}))
 	mux.Handle("/answer/", links)
-	return mux, nil
+	tools, err := mcp.New(mcp.Config{Client: c, Identify: identify, Hold: 5 * time.Second,
+		Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	calls, err := tools.Handler()
+	mux.Handle("/mcp", calls)
+	return mux, err
 }
 
 func newLinks(c *lifecycle.Client) (*link.Links, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -152,7 +153,7 @@ type asked struct {
 func (w *world) raceFor(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	id := fmt.Sprintf("run-%05d", n)
+	id := front.NewRunID("hana", "mcp") // as if she had started it by a tool's call
 	q, err := w.ask(ctx, id)
 	if err != nil {
 		return err
@@ -262,7 +263,8 @@ func (w *world) frontEnds(n int) []frontEnd {
 	reply := func(person string) call { return call{callReply, winner(string(lifecycle.UserReply), person)} }
 	all := []frontEnd{
 		{reply("ada"), w.overAPI, 0}, {reply("bob"), w.onPage, 0}, {reply("carl"), w.byLink, 0},
-		{reply("dora"), w.fromGo, 0}, {call{kind: callCancel}, w.cancel, 0}, {call{kind: callRead}, w.read, 0},
+		{reply("dora"), w.fromGo, 0}, {reply("hana"), w.overMCP, 0},
+		{call{kind: callCancel}, w.cancel, 0}, {call{kind: callRead}, w.read, 0},
 	}
 	if w.command != nil && n%*commands == 0 {
 		all = append(all, frontEnd{reply("gina"), w.command.reply, time.Duration(w.command.lead.Load())})
@@ -360,6 +362,65 @@ func (w *world) overAPI(ctx context.Context, q asked) outcome {
 func (w *world) onPage(ctx context.Context, q asked) outcome {
 	return w.reply(ctx, q, http.Header{"Cookie": {"session=bob"}, "Sec-Fetch-Site": {"same-origin"}},
 		`{"text":"bob was","seen":"`+q.Digest()+`"}`)
+}
+
+// toolResult is the result of an MCP tool, or its request for input.
+type toolResult struct {
+	Result struct {
+		Content      []struct{ Text string }
+		IsError      bool
+		RequestState string
+		Structured   json.RawMessage `json:"structuredContent"`
+	}
+	Error *struct{ Code int }
+}
+
+// callMCP calls the tool that waits for the run; more are further members of its parameters. It is
+// nil if the outcome is unknown.
+func (w *world) callMCP(ctx context.Context, q asked, more string) *toolResult {
+	const revision = "2026-07-28"
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{"run_id":"` + q.run +
+		`"}` + more + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revision +
+		`","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
+	header := http.Header{"Authorization": {"Bearer hana"}, "Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {revision},
+		"Mcp-Method": {"tools/call"}, "Mcp-Name": {"wait"}}
+	for ctx.Err() == nil {
+		a, _ := w.request(ctx, http.MethodPost, "/mcp", header, body)
+		if a == nil {
+			return nil
+		}
+		text := string(a.body)
+		if i := strings.LastIndex(text, "data: "); i >= 0 {
+			text = text[i+len("data: "):]
+		}
+		r := new(toolResult)
+		if json.Unmarshal([]byte(text), r) == nil && r.Error == nil {
+			return r
+		}
+		cast.Pause(ctx, rand.N(5*time.Millisecond)) // the node is being killed
+	}
+	return nil
+}
+
+// overMCP is a person at an MCP client, whose call is repeated with the answer. The result is the
+// agent's, which ends with the text of the answer that counts.
+func (w *world) overMCP(ctx context.Context, q asked) outcome {
+	r := w.callMCP(ctx, q, "")
+	if r != nil && r.Result.RequestState != "" {
+		r = w.callMCP(ctx, q, `,"requestState":"`+r.Result.RequestState+
+			`","inputResponses":{"1":{"action":"accept","content":{"answer":"hana was"}}}`)
+	}
+	if r == nil || r.Result.IsError || r.Result.Structured != nil || len(r.Result.Content) != 1 {
+		return outcome{unknown: true} // it is not over, or the run was canceled, before or after an answer
+	}
+	switch person, answered := strings.CutSuffix(r.Result.Content[0].Text, " was"); {
+	case person == "hana":
+		return outcome{done: true}
+	case answered:
+		return outcome{winner: winner(string(lifecycle.UserReply), person)}
+	}
+	return outcome{winner: string(lifecycle.AutoDecideTimeout)}
 }
 
 var settledBy = regexp.MustCompile(`<p>(.*)</p>\s*<p>(?:By <strong>(.*)</strong>, )?<time`)
