@@ -358,7 +358,7 @@ func (w *world) overAPI(ctx context.Context, q asked) outcome {
 	return w.reply(ctx, q, http.Header{"Authorization": {"Bearer ada"}}, `{"text":"ada was"}`)
 }
 
-// onPage sends what a page sends: a session, the origin, and the digest of the shown question.
+// onPage sends a reply as the page does: with a session, the origin and the digest.
 func (w *world) onPage(ctx context.Context, q asked) outcome {
 	return w.reply(ctx, q, http.Header{"Cookie": {"session=bob"}, "Sec-Fetch-Site": {"same-origin"}},
 		`{"text":"bob was","seen":"`+q.Digest()+`"}`)

@@ -17,7 +17,7 @@ import (
 // way is a client and how it reaches the host.
 type way struct{ script, transport, mode, suffix string }
 
-// ways are all clients. Tasks have tools of their own.
+// ways are all clients. Tasks have separate tools.
 var ways = map[string]way{
 	"sdk 1.x, HTTP":          {"sdk.mjs", "http", "", ""},
 	"sdk 1.x, stdio":         {"sdk.mjs", "stdio", "", ""},
@@ -127,7 +127,7 @@ func TestP4AnAnswerIsGivenElsewhere(t *testing.T) {
 		if w.script == "sdk.mjs" || w.mode == "legacy" {
 			require.Contains(d, p.next(), "withdrawn")
 			p.asked("Really green?")
-		} else { // the client asks nobody in the meantime: the late answer does not count
+		} else { // the client makes no call until then: the late answer does not count
 			p.answer("accept", object{"answer": "red"})
 			p.asked("Really green?")
 		}
@@ -148,7 +148,7 @@ func TestP4ATaskIsCanceled(t *testing.T) {
 	require.Equal(t, lifecycle.StateCanceled, d.newest().State)
 }
 
-// scenarios are those of the conformance suite that apply. The others need features that are not
+// scenarios lists the applicable part of the conformance suite. The others need features that are not
 // supported: resources, prompts (caching lists them, too), completion, logging, sampling, roots, images, audio; tools that
 // return such content; a server that takes answers to questions that it has not asked
 // (input-required-result-ignore-extra-params); x-mcp-header; or they test sessions' resumption.

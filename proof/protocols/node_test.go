@@ -109,7 +109,7 @@ func identify(r *http.Request) (lifecycle.Actor, error) {
 	return lifecycle.Actor{ID: person}, nil
 }
 
-// fixture is a tool and what its agent does.
+// fixture is a tool and its agent.
 type fixture struct {
 	serve  mcp.Serve
 	schema string // of the arguments; empty: none
@@ -185,7 +185,7 @@ func pause(ctx context.Context, seconds float64) error {
 var refund = engine.Question{Kind: engine.Approval, Prompt: "Refund?", Subject: &engine.Subject{Tool: "refund",
 	Arguments: json.RawMessage(`{"cents":4200}`)}}
 
-// fixtures are the tools of the conformance suite, and those of the other clients.
+// fixtures are the tools that the conformance suite and the other clients call.
 var fixtures = map[string]fixture{}
 
 func init() { //nolint:gochecknoinits // the agent looks up its tool in the table
