@@ -168,7 +168,7 @@ func (h *hostFile) check() error {
 		}
 	}
 	if h.SignIn != nil {
-		return h.SignIn.check()
+		return h.SignIn.check(h.Page)
 	}
 	return nil
 }

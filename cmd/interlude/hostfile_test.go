@@ -80,6 +80,9 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 		"no user": {with(`"sign_in": {"tokens": [{"sha256": "HASH"}]}`), "sign_in.tokens[0].user"},
 		"a hash twice": {with(`"sign_in": {"tokens": [{"user": "a", "sha256": "HASH"}, {"user": "b", "sha256": "HASH"}]}`),
 			"sign_in.tokens[1].sha256 is also another token's"},
+		"no client": {with(`"sign_in": {"openid": {"issuer": "https://id.example.com"}}`), "needs issuer and client_id"},
+		"no page": {with(`"sign_in": {"openid": {"issuer": "https://id.example.com", "client_id": "desk"}}`),
+			"page is empty"},
 		"no header": {with(`"sign_in": {"proxy": {}}`), "sign_in.proxy.user_header"},
 		"no proxy":  {with(`"sign_in": {"proxy": {"user_header": "X-User"}}`), "sign_in.proxy.from is empty"},
 		"any host": {with(`"sign_in": {"proxy": {"user_header": "X-User", "from": ["::1/128"]}}`),
@@ -106,7 +109,7 @@ func TestL1SignInBelievesTokensAndTheProxyAlone(t *testing.T) {
 	s := &signIn{Tokens: []tokenEntry{{User: "ada", Groups: []string{"desk"}, SHA256: hashOf("open")}},
 		Proxy: &proxyEntry{UserHeader: "X-User", GroupsHeader: "X-Groups", From: []string{"10.0.0.0/8"},
 			Hosts: []string{"desk.example.com"}}}
-	require.NoError(t, s.check())
+	require.NoError(t, s.check(""))
 	desk, bob := []string{"desk"}, lifecycle.Actor{ID: "bob"}
 	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	named := func(names ...string) http.Header { return http.Header{"X-User": names} }

@@ -22,6 +22,7 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -160,13 +161,23 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		engines[name] = eng
 	}
 	log := s.agent.logger(c.Side, slog.LevelWarn)
+	people, err := h.SignIn.openSignIn(ctx, s.db, h.Page, log)
+	if err != nil {
+		return h.explain("sign_in", err)
+	}
+	var authorize lifecycle.Authorize
+	if people != nil {
+		defer people.Close()
+		authorize = signin.Authorize
+	}
 	probes, err := newProbes(ctx, h.Probes)
 	if err != nil {
 		return err
 	}
 	defer probes.close()
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
-		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer()})
+		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer(),
+		Authorize: authorize})
 	if err != nil {
 		return h.explain("invalid configuration", err)
 	}

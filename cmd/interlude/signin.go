@@ -15,14 +15,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/interlude-go/interlude/host/reqbody"
+	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// signIn identifies people and programs: by tokens, by a proxy with a sign-in, or by both.
+// signIn identifies people and programs: people by a provider of OpenID Connect or a proxy with a
+// sign-in, and both by tokens.
 type signIn struct {
 	Tokens []tokenEntry `json:"tokens"`
 	Proxy  *proxyEntry  `json:"proxy"`
+	OpenID *openIDEntry `json:"openid"`
+	// StoredTokens accepts the tokens of interlude token; implied by OpenID.
+	StoredTokens bool `json:"stored_tokens"`
+
+	people *signin.SignIn // nil without OpenID and StoredTokens
 
 	byHash map[[sha256.Size]byte]*tokenEntry
 }
@@ -50,9 +57,16 @@ type proxyEntry struct {
 	from []netip.Prefix
 }
 
-func (s *signIn) check() error {
-	if len(s.Tokens) == 0 && s.Proxy == nil {
-		return errors.New("sign_in has neither tokens nor a proxy, want at least one of them")
+func (s *signIn) check(page string) error {
+	switch {
+	case len(s.Tokens) == 0 && s.Proxy == nil && s.OpenID == nil && !s.StoredTokens:
+		return errors.New("sign_in has neither tokens nor a proxy, want at least one of them, openid or stored_tokens")
+	case s.Proxy != nil && s.OpenID != nil:
+		return errors.New("sign_in has a proxy and openid, want one of them")
+	case s.OpenID != nil:
+		if err := s.OpenID.check(page); err != nil {
+			return err
+		}
 	}
 	s.byHash = make(map[[sha256.Size]byte]*tokenEntry)
 	for i := range s.Tokens {
@@ -115,6 +129,10 @@ func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 	if !basic {
 		token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
+	if s.people != nil && (token == "" && s.OpenID != nil || strings.HasPrefix(token, "interlude_") && !basic) {
+		a, err := s.people.Identify(r)
+		return s.person(a), err
+	}
 	if token != "" {
 		t := s.byHash[sha256.Sum256([]byte(token))]
 		switch {
@@ -135,11 +153,14 @@ func (s *signIn) identify(r *http.Request) (lifecycle.Actor, error) {
 	return s.person(a), nil
 }
 
-// person folds the actor's ID if there is a proxy. Many proxies send a name as typed, and one
-// person with two spellings would count as two approvers. Users of tokens are folded too, because
-// the same person may also come through the proxy.
+// folds reports whether IDs are folded: if there is a proxy or a provider. Many of them send a name
+// as typed, and one person with two spellings would count as two approvers.
+func (s *signIn) folds() bool { return s.Proxy != nil || s.OpenID != nil }
+
+// person folds the actor's ID. Users of tokens are folded too, because the same person may also
+// come through the proxy.
 func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
-	if s.Proxy != nil {
+	if s.folds() && a.ID != "" {
 		a.ID, a.Fold = foldID(a.ID), foldID
 	}
 	return a
@@ -147,7 +168,7 @@ func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
 
 // prepare is web.Options.Prepare. It stores audiences with folded IDs, which inboxes look up.
 func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
-	if s.Proxy != nil && spec.Ask != nil {
+	if s.folds() && spec.Ask != nil {
 		ask := *spec.Ask
 		ask.To = ask.To.Folded(foldID)
 		spec.Ask = &ask
@@ -214,7 +235,7 @@ func (p *proxyEntry) identify(r *http.Request) (lifecycle.Actor, error) {
 // ask makes browsers ask for a name and a token if there are tokens and the request has no valid
 // one.
 func (s *signIn) ask(frontEnd http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := s.identify(r)
 		if errors.Is(err, errID) {
 			_, body := reqbody.Limit(w, r, 0)
@@ -222,7 +243,7 @@ func (s *signIn) ask(frontEnd http.Handler) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		if err != nil && len(s.Tokens) > 0 {
+		if err != nil && len(s.Tokens) > 0 && s.OpenID == nil {
 			w.Header().Set("WWW-Authenticate", `Basic realm="interlude", charset="UTF-8"`)
 			if !strings.Contains(r.URL.Path, "/api/") { // frontEnd would serve the page itself to everyone
 				w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -233,5 +254,9 @@ func (s *signIn) ask(frontEnd http.Handler) http.Handler {
 			}
 		}
 		frontEnd.ServeHTTP(w, r)
-	})
+	}))
+	if s.people != nil {
+		handler = s.people.Wrap(handler)
+	}
+	return handler
 }

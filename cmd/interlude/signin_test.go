@@ -42,7 +42,7 @@ func newProxied(t *testing.T) *proxied {
 	go func() { served <- lc.Serve(ctx) }()
 	t.Cleanup(func() { cancel(); <-served })
 	s := &signIn{Proxy: &proxyEntry{UserHeader: "X-User", From: []string{"10.0.0.0/8"}, Hosts: []string{"desk"}}}
-	require.NoError(t, s.check())
+	require.NoError(t, s.check(""))
 	frontEnd := web.Handler(lc.Client, web.Options{Identify: s.identify, Prepare: s.prepare})
 	return &proxied{t, lc, s.ask(frontEnd)}
 }
@@ -140,7 +140,7 @@ func TestN4NamesWithHiddenCharactersAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, text, `"ada lovelace"`)
 	s := &signIn{Tokens: []tokenEntry{{User: "ada\u200b", SHA256: hashOf("open")}}}
-	require.ErrorContains(t, s.check(), "U+200B")
+	require.ErrorContains(t, s.check(""), "U+200B")
 }
 
 // K5: folding is idempotent, and maps the spellings of each letter to one.

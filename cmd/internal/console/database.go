@@ -121,6 +121,10 @@ func (d *Database) open(ctx context.Context, how access) (Store, error) {
 	return st, d.explain(err)
 }
 
+// OpenExisting opens the database for a verb that does not read runs, and neither creates nor
+// changes it.
+func (d *Database) OpenExisting(ctx context.Context) (Store, error) { return d.open(ctx, once) }
+
 // OpenHost opens the database for a serving host. If neither the flags nor the environment name
 // one, it is this file. A missing file is created, and fresh reports that. A database with an older
 // schema is refused: only migrate changes it.

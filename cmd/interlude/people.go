@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/console"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/host/signin"
+)
+
+// openIDEntry is a provider of OpenID Connect, which signs people in.
+type openIDEntry struct {
+	Issuer      string   `json:"issuer"`
+	ClientID    string   `json:"client_id"`
+	SecretEnv   string   `json:"client_secret_env"` // empty: a public client
+	Scopes      []string `json:"scopes"`
+	UserClaim   string   `json:"user_claim"`
+	GroupsClaim string   `json:"groups_claim"`
+	Hours       int      `json:"hours"` // of a session; 0: 12
+}
+
+func (o *openIDEntry) check(page string) error {
+	switch {
+	case o.Issuer == "" || o.ClientID == "":
+		return errors.New("sign_in.openid needs issuer and client_id, the registration of this host at the provider")
+	case page == "":
+		return errors.New("page is empty, want the page's public address: the provider sends browsers back to it")
+	case o.SecretEnv != "" && os.Getenv(o.SecretEnv) == "":
+		return fmt.Errorf("sign_in.openid.client_secret_env is %.80q, which is not set", o.SecretEnv)
+	case o.Hours < 0 || o.Hours > 720:
+		return fmt.Errorf("sign_in.openid.hours is %d, want 1 to 720", o.Hours)
+	}
+	return nil
+}
+
+// openSignIn opens the tables of sessions and tokens if the configuration needs them. Close the
+// database at the end.
+func (s *signIn) openSignIn(ctx context.Context, d *console.Database, page string, log *slog.Logger) (*sql.DB, error) {
+	if s == nil || s.OpenID == nil && !s.StoredTokens {
+		return nil, nil //nolint:nilnil // nothing to close
+	}
+	store, db, err := openPeople(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	cfg := signin.Config{Store: store, Logger: log}
+	if o := s.OpenID; o != nil {
+		cfg.Issuer, cfg.ClientID, cfg.ClientSecret = o.Issuer, o.ClientID, os.Getenv(o.SecretEnv)
+		cfg.Scopes, cfg.UserClaim, cfg.GroupsClaim, cfg.Page = o.Scopes, o.UserClaim, o.GroupsClaim, page
+		cfg.Lifetime = time.Duration(o.Hours) * time.Hour
+	}
+	if s.people, err = signin.New(cfg); err != nil {
+		return nil, errors.Join(misusef("%w", err), db.Close())
+	}
+	return db, nil
+}
+
+// openPeople opens the tables, on PostgreSQL in the database of the runs, on SQLite in the file of
+// the notices.
+func openPeople(ctx context.Context, d *console.Database) (*signin.Store, *sql.DB, error) {
+	driver, name := d.Queue()
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := signin.OpenSQLite
+	if driver == "pgx" {
+		open = signin.OpenPostgreSQL
+	}
+	store, err := open(ctx, db)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return store, db, nil
+}
+
+var tokenVerb = command.Verb{
+	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON", Does: "manage the tokens of programs",
+	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
+		"or openid. leave ends all tokens and sessions of a person; block the person at the provider first.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		t := &tokenCall{db: console.NewDatabase(f)}
+		f.StringVar(&t.scope, "scope", string(signin.ScopeAnswer), "the `calls` that the token permits: view, answer or "+
+			"operate")
+		f.DurationVar(&t.lasts, "lasts", 0, "how long the token is valid, for example 720h; default: until it is "+
+			"revoked")
+		f.Func("group", "a `group` of the token's person (repeatable)", list(&t.groups))
+		f.BoolVar(&t.json, "json", false, "print JSON, one object per line")
+		return t.run
+	},
+}
+
+// tokenCall is a call of interlude token.
+type tokenCall struct {
+	db     *console.Database
+	scope  string
+	lasts  time.Duration
+	groups []string
+	json   bool
+}
+
+func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err error) {
+	task, arg := "", ""
+	if len(c.Args) > 0 {
+		task, arg = c.Args[0], strings.Join(c.Args[1:], " ")
+	}
+	wanted := map[string]int{"create": 2, "list": 1, "revoke": 2, "leave": 2}[task]
+	if wanted == 0 || len(c.Args) != wanted {
+		return misused, misusef("want token create PERSON, token list, token revoke ID or token leave PERSON")
+	}
+	st, err := t.db.OpenExisting(ctx) // a wrong -db must not create a file
+	if err != nil {
+		return failed, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	store, db, err := openPeople(ctx, t.db)
+	if err != nil {
+		return failed, err
+	}
+	defer db.Close()
+	now := time.Now()
+	switch task {
+	case "create":
+		record := signin.Token{Person: arg, Groups: t.groups, Scope: signin.Scope(t.scope)}
+		if t.lasts != 0 {
+			record.Expires = now.Add(t.lasts)
+		}
+		token, record, err := store.CreateToken(ctx, record, now)
+		if err != nil {
+			return misused, misusef("%w", err)
+		}
+		t.print(c, record, token)
+	case "list":
+		all, err := store.Tokens(ctx)
+		if err != nil {
+			return failed, err
+		}
+		for _, record := range all {
+			t.print(c, record, "")
+		}
+	case "revoke":
+		if known, err := store.RevokeToken(ctx, arg); err != nil || !known {
+			return failed, cmp.Or(err, command.Refusef("there is no token %.80q; interlude token list lists them", arg))
+		}
+	case "leave":
+		return succeeded, store.EndSessions(ctx, arg, now)
+	}
+	return succeeded, nil
+}
+
+// print prints a token's record, with the token itself when it is new.
+func (t *tokenCall) print(c command.Call, r signin.Token, token string) {
+	if t.json {
+		line, _ := json.Marshal(struct {
+			ID      string       `json:"id"`
+			Person  string       `json:"person"`
+			Groups  []string     `json:"groups,omitempty"`
+			Scope   signin.Scope `json:"scope"`
+			Created time.Time    `json:"created"`
+			Expires time.Time    `json:"expires,omitzero"`
+			Token   string       `json:"token,omitempty"`
+		}{r.ID, r.Person, r.Groups, r.Scope, r.Created.UTC(), r.Expires.UTC(), token})
+		fmt.Fprintln(c.Out, terminal.JSON(line))
+		return
+	}
+	expires := "never expires"
+	if !r.Expires.IsZero() {
+		expires = "expires " + r.Expires.Format(time.DateTime)
+	}
+	fmt.Fprintf(c.Out, "%s  %-8s %s %s  %s\n", r.ID, r.Scope, terminal.Name(r.Person), terminal.Names(r.Groups),
+		expires)
+	if token != "" {
+		fmt.Fprintf(c.Out, "%s\n", token)
+	}
+}
