@@ -14,6 +14,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -41,7 +42,7 @@ var program = command.Program{
 2 for an invalid command line; 3 if the next call continues the run; 4 if the
 state of the run or question does not permit the call; and 5 if the database
 is unavailable: try again.`,
-	Verbs: slices.Concat(console.Verbs(), []command.Verb{serveVerb, runVerb, newVerb, versionVerb}),
+	Verbs: slices.Concat(console.Verbs(), []command.Verb{serveVerb, tokenVerb, runVerb, newVerb, versionVerb}),
 }
 
 func main() {
@@ -56,6 +57,17 @@ func main() {
 	os.Exit(status)
 }
 
+// release is the version of a released binary, which the linker sets.
+var release string
+
+// version is the program's version: of the release, or else of the module.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && release == "" {
+		return info.Main.Version
+	}
+	return cmp.Or(release, "(unknown)")
+}
+
 var versionVerb = command.Verb{
 	Name: "version", Does: "print the program's version",
 	Prepare: func(*flag.FlagSet) command.Action {
@@ -63,11 +75,7 @@ var versionVerb = command.Verb{
 			if _, err := c.Want(""); err != nil {
 				return misused, err
 			}
-			version := "(unknown)"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-			}
-			fmt.Fprintln(c.Out, "interlude", version)
+			fmt.Fprintln(c.Out, "interlude", version())
 			return succeeded, nil
 		}
 	},

@@ -3,6 +3,7 @@
 //
 //	go run ./proof/release -to DIR       GOPROXY=file://DIR serves every module in its next version
 //	go run ./proof/release -modules      list the modules in the order of their tags, with that version
+//	go run ./proof/release -pack A.tar.gz -root DIR -at UNIX   write DIR's files to an archive, reproducibly
 //
 // The next version is the one required between the modules. It is the same for all of them.
 package main
@@ -32,9 +33,18 @@ func main() {
 	root := flag.String("root", ".", "`folder` of the repository")
 	to := flag.String("to", "", "`folder` to lay the proxy out in")
 	list := flag.Bool("modules", false, "list the modules")
+	archive := flag.String("pack", "", "`archive` to write the files of -root to: .tar.gz or .zip")
+	at := flag.Int64("at", 0, "`time` of the files in the archive, in seconds since 1970")
 	flag.Parse()
+	if *archive != "" {
+		if err := pack(*archive, *root, time.Unix(*at, 0)); err != nil {
+			fmt.Fprintln(os.Stderr, "release:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if flag.NArg() > 0 || (*to == "") == !*list {
-		fmt.Fprintln(os.Stderr, "release: want either -to DIR or -modules")
+		fmt.Fprintln(os.Stderr, "release: want -to DIR, -modules or -pack ARCHIVE")
 		os.Exit(2)
 	}
 	if err := run(*root, *to, os.Stdout); err != nil {

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Rehearses the files of a release. Builds them twice, in this clone and in a copy of its commit in another folder, and
+# compares them byte for byte. Then it unpacks archive, packages and image into clean roots and starts the program there,
+# as a user without Go does, and prints the time to the page with a question.
+#
+#   .ci/rehearse.sh               all systems
+#   .ci/rehearse.sh linux/amd64   only these; formula and other systems' archives are left out
+set -euo pipefail
+cd "$(dirname "$0")/.."
+fail() { echo "rehearse: $*" >&2; exit 1; }
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
+version=$(go run ./proof/release -modules | awk 'NR == 1 { print $3 }')
+plain=${version#v}
+
+.ci/release "$version" "$dir/one" "$@"
+git ls-files -z | (cd "$PWD" && xargs -0 tar -cf - --) | (mkdir "$dir/copy" && tar -xf - -C "$dir/copy")
+ln -s "$PWD/.tools" "$dir/copy/.tools"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+(cd "$dir/copy" && git init -q && git add . && .ci/release "$version" "$dir/two" "$@")
+diff -r "$dir/one" "$dir/two" || fail "two builds of one commit differ"
+(cd "$dir/one" && sha256sum --quiet -c checksums.txt) || fail "checksums"
+
+# started NAME PROGRAM… starts the program in an empty folder and waits for its first question on the page.
+started() {
+	local name=$1 began home=$dir/home-$1 page probes
+	shift
+	mkdir "$home"
+	began=$(date +%s%N)
+	(cd "$home" && exec env -i HOME="$home" PATH=/usr/bin:/bin "$@" serve -json -listen 127.0.0.1:0 -probes 127.0.0.1:0 \
+		>"$dir/$name.out" 2>"$dir/$name.log") &
+	server=$!
+	for _ in $(seq 600); do
+		page=$(sed -n 's/.*"page":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
+		probes=$(sed -n 's/.*"probes":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
+		if [ -n "$page" ] && curl -sf "${page}api/inbox" | grep -q 'How shall it sound'; then break; fi
+		kill -0 $server 2>/dev/null || { cat "$dir/$name.log" >&2; fail "$name: the program ends"; }
+		sleep 0.05
+	done
+	echo "$name: the first question was on the page $((($(date +%s%N) - began) / 1000000)) ms after the start"
+	curl -sf "$page" | grep -qi '<!doctype html>' || fail "$name: there is no page"
+	curl -sf "$probes/readyz" | grep -q '"ready"' || fail "$name is not ready"
+	curl -sf "$probes/metrics" | grep -q '^interlude_nodes' || fail "$name has no metrics"
+	kill "$server"
+	wait "$server" || fail "$name ends with status $?"
+	server=
+}
+machine=$(go env GOOS)/$(go env GOARCH)
+[ "$machine" = linux/amd64 ] || { echo "rehearse: nothing can be started here, on $machine"; exit; }
+base=$dir/one/interlude_${plain}_linux_amd64
+tar -xzf "$base.tar.gz" -C "$dir"
+program=$dir/interlude_${plain}_linux_amd64/interlude
+[ "$("$program" version)" = "interlude $version" ] || fail "the program has another version: $("$program" version)"
+started archive "$program"
+if command -v dpkg-deb >/dev/null; then
+	dpkg-deb -x "$base.deb" "$dir/deb"
+	[ "$(dpkg-deb -f "$base.deb" Version)" = "$plain" ] || fail "the package has another version"
+	started deb "$dir/deb/usr/bin/interlude"
+	for file in lib/systemd/system/interlude.service share/doc/interlude/{copyright,NOTICES} share/bash-completion/completions/interlude; do
+		[ -s "$dir/deb/usr/$file" ] || fail "the package lacks $file"
+	done
+	dpkg-deb -I "$base.deb" conffiles | grep -qx /etc/interlude/environment || fail "the settings are no conffile"
+fi
+if command -v rpm2cpio >/dev/null && command -v cpio >/dev/null; then
+	(mkdir "$dir/rpm" && cd "$dir/rpm" && rpm2cpio "$base.rpm" | cpio -idm --quiet)
+	cmp "$dir/rpm/usr/bin/interlude" "$dir/deb/usr/bin/interlude" || fail "the RPM package has another program"
+else
+	echo "rehearse: the RPM package was not unpacked: rpm2cpio or cpio is missing"
+fi
+# The image has only these files. chroot is as close as a machine without containers gets to it.
+tar -xzf "$base-image.tar.gz" -C "$dir"
+image=$dir/interlude_${plain}_linux_amd64-image
+if [ "$(id -u)" = 0 ]; then
+	mkdir -p "$image/root/var/lib/interlude"
+	chown -R 65532:65532 "$image/root/var/lib/interlude"
+	chmod 755 "$dir" # another user must reach it
+	chroot --userspec=65532:65532 "$image/root" /usr/bin/interlude version >/dev/null || fail "the program does not start without a system"
+	started image chroot --userspec=65532:65532 "$image/root" /usr/bin/interlude
+fi
+if command -v buildah >/dev/null; then
+	if buildah --storage-driver vfs --root "$dir/storage" --runroot "$dir/run" bud --isolation chroot -f packaging/Dockerfile \
+		-t "oci:$dir/oci:latest" "$image" >"$dir/log" 2>&1; then
+		echo "rehearse: buildah has built the image from packaging/Dockerfile"
+	else
+		cat "$dir/log" >&2
+		fail "buildah cannot build the image"
+	fi
+else
+	echo "rehearse: the image was not built: buildah is missing"
+fi
+if [ -e "$dir/one/interlude.rb" ]; then
+	while read -r sum; do grep -q "^$sum " "$dir/one/checksums.txt" || fail "the formula has a wrong checksum"; done \
+		< <(sed -n 's/.*sha256 "\(.*\)"/\1/p' "$dir/one/interlude.rb")
+	if command -v ruby >/dev/null; then ruby -c "$dir/one/interlude.rb" >/dev/null || fail "the formula is not Ruby"; fi
+fi
+echo "rehearse: $version can be released; not tried here: Homebrew, a registry, a cluster, other systems' binaries"
