@@ -58,7 +58,7 @@ func (h *hub) publish(hint store.Hint) {
 	for _, f := range h.followers[""] {
 		f.notify(hint)
 	}
-	if hint.RunID != "" {
+	if hint.RunID != "" || hint.State != "" { // without a run, a hint with a state concerns only claims
 		for _, f := range h.followers[hint.RunID] {
 			f.notify(hint)
 		}

@@ -183,7 +183,23 @@ type Watcher interface {
 	Watch(fn func(Hint)) (stop func())
 }
 
-// Hint reports that a run changed. The zero RunID means "anything may have changed".
+// Announcer is implemented by a store that announces its commits to other processes. Each of them
+// that looks for work in vain costs the store a transaction, so the process that commits work, or
+// frees a slot, claims by itself if it can.
+type Announcer interface {
+	// Claims has fn asked about each hint of a commit of this store object, after the watchers got it:
+	// whether this process makes the claim that the commit calls for. Then the announcement says so
+	// (Hint.Claimed). fn must not block and must not call the store. It is not called after stop
+	// returned.
+	Claims(fn func(Hint) bool) (stop func())
+	// Announce sends the other processes a hint with this state and without a run: runs are ready
+	// (queued), or slots free (any other state), for which this process makes no claim although fn
+	// said so.
+	Announce(state fsm.State)
+}
+
+// Hint reports that a run changed. The zero RunID means "anything may have changed"; with a state,
+// it means that claims may find something.
 type Hint struct {
 	RunID string
 	State fsm.State
@@ -191,8 +207,11 @@ type Hint struct {
 	// stored, shared by all watchers, and read-only.
 	Seq    uint64
 	Events []Event
-	// Run is the record as stored, or nil; it is shared like Events.
+	// Run, which may be nil, is the record as it was stored; it is shared like Events. A store that is
+	// an Announcer sets it exactly in the hints of its own commits.
 	Run *Run
+	// Claimed reports that the process that made the commit also makes the claim that it calls for.
+	Claimed bool
 }
 
 // Meter is implemented by a store that counts its writes.
@@ -226,6 +245,9 @@ type Counters struct {
 	Flushes uint64 // their durable transactions; 0 for a store that is not durable
 	Rows    uint64 // written rows, or the store's equivalent
 	Bytes   uint64 // of records, specs, events and settled interactions in them
+	// Claims counts the claims that locked what other nodes' claims need, whatever they found; 0 for a
+	// store whose claims need no lock between processes.
+	Claims uint64
 }
 
 // Commit has everything that one transition, or one report of a running turn, changes.
@@ -303,9 +325,13 @@ type ClaimRequest struct {
 	// Hinted reports that a hint announced a ready run, so the store need not check before its
 	// transaction. Most claims without a hint find nothing.
 	Hinted bool
-	// Drained, unless nil, is set to true by a claim that leaves no ready run of these engines:
-	// other claims find nothing until a hint announces a queued run, or a NotBefore passes,
-	// whatever slots are released. A store that does not know leaves it unchanged.
+	// Found, unless nil, lets a claim that is not Hinted claim nothing and set it to the id of a ready
+	// run: the caller claims without Found once no other node is likely to. A store whose claims do not
+	// look first ignores it.
+	Found *string
+	// Drained, unless nil, is set to true by a claim that leaves no ready run of these engines: until
+	// a hint announces a queued run, or a NotBefore passes, other claims find nothing, whatever slots
+	// are released. A store that does not know leaves it unchanged.
 	Drained *bool
 	// Start turns a picked run into its commit. It receives the record with Slot, Owner and Epoch
 	// set, and the specification. It is pure and fast, and may be called repeatedly for one run if

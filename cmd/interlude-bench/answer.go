@@ -19,6 +19,7 @@ type answerer struct {
 	replied sync.Map // run id → time of the reply
 	unwatch func()
 	work    sync.WaitGroup
+	ownOnly bool // answer only what this process has parked: other nodes have answerers too
 
 	mu     sync.Mutex
 	delays []time.Duration // guarded by mu
@@ -27,8 +28,8 @@ type answerer struct {
 
 // startAnswerer starts an answerer with n goroutines, each of which replies to one question at a
 // time.
-func startAnswerer(ctx context.Context, h *host, n int) *answerer {
-	a := &answerer{asked: make(chan string, 1<<16)}
+func startAnswerer(ctx context.Context, h *host, n int, ownOnly bool) *answerer {
+	a := &answerer{asked: make(chan string, 1<<16), ownOnly: ownOnly}
 	a.unwatch = h.store.Watch(a.hint)
 	for range n {
 		a.work.Go(func() {
@@ -50,7 +51,7 @@ func (a *answerer) hint(h store.Hint) {
 	switch {
 	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix),
 		strings.HasPrefix(h.RunID, inboxPrefix), strings.HasPrefix(h.RunID, childPrefix): // these get no reply
-	case h.State == fsm.StateWaitingUser:
+	case h.State == fsm.StateWaitingUser && (h.Run != nil || !a.ownOnly):
 		a.asked <- h.RunID
 	case h.State == fsm.StateRunning:
 		if at, ok := a.replied.LoadAndDelete(h.RunID); ok {

@@ -65,8 +65,15 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 	}
 	room := max(p.o.concurrency, p.o.followers) + 64
 	h := &host{store: &timed{counted: s}, talks: &sync.Map{}, served: make(chan error, 1), observed: observed}
+	var seen store.Store = h.store
+	if a, ok := s.(store.Announcer); ok {
+		seen = struct {
+			*timed
+			store.Announcer
+		}{h.store, a}
+	}
 	h.Lifecycle, err = lifecycle.New(lifecycle.Config{
-		Store: h.store, Engine: agent(h.talks), Concurrency: room,
+		Store: seen, Engine: agent(h.talks), Concurrency: room,
 		Engines: map[string]engine.Engine{parentEngine: parent(p.o.children)},
 		Pools:   []slots.Pool{{Name: slots.DefaultPool, Capacity: room}},
 		Logger:  slog.New(slog.DiscardHandler), Observer: observed.observer,
@@ -84,7 +91,7 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	h.answerer = startAnswerer(serving, h, room)
+	h.answerer = startAnswerer(serving, h, room, p.o.nodes > 0)
 	go func() { h.served <- h.Serve(serving) }()
 	return h, nil
 }

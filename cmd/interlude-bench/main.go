@@ -38,6 +38,7 @@ type options struct {
 	db          string
 	dsn         string
 	across      bool
+	nodes       int
 	finished    int
 	runs        int
 	concurrency int
@@ -67,6 +68,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.db, "db", "", "the SQLite `file`; default: a temporary one")
 	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; default: a private server")
 	f.BoolVar(&o.across, "across", false, "reply on a different node than the one that executes (postgres)")
+	f.IntVar(&o.nodes, "nodes", 0, "number of nodes, each with a separate store, that share the round trips, and "+
+		"whose claims and transactions are counted (postgres); no other phase is measured")
 	f.IntVar(&o.runs, "runs", 10000, "number of round trips")
 	f.IntVar(&o.concurrency, "concurrency", 256, "number of simultaneous round trips")
 	f.IntVar(&o.parked, "parked", 0, "number of parked runs, left by a process that died")
@@ -100,8 +103,10 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-store is %q, want memory, sqlite or postgres", o.store)
 	case o.store != "sqlite" && o.db != "":
 		return o, errors.New("-db needs -store sqlite")
-	case o.store != "postgres" && (o.dsn != "" || o.across):
-		return o, errors.New("-dsn and -across need -store postgres")
+	case o.store != "postgres" && (o.dsn != "" || o.across || o.nodes != 0):
+		return o, errors.New("-dsn, -across and -nodes need -store postgres")
+	case o.nodes < 0 || o.nodes > maxNodes:
+		return o, fmt.Errorf("-nodes is %d, want 0 to %d", o.nodes, maxNodes)
 	case o.runs < 1 || o.concurrency < 1 || o.concurrency > 10000:
 		return o, fmt.Errorf("-runs is %d and -concurrency %d, want at least 1, and a concurrency of at most 10000",
 			o.runs, o.concurrency)
@@ -151,7 +156,10 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	r := &report{
 		Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, Finished: o.finished,
 		GroupCommit: o.group, Followed: o.follow, Feed: o.feed,
-		Across: o.across, Telemetry: o.telemetry,
+		Nodes: o.nodes, Across: o.across, Telemetry: o.telemetry,
+	}
+	if o.nodes > 0 {
+		return r, r.measureNodes(ctx, place, o, p)
 	}
 	if err := place.seed(ctx, o.parked, o.finished, p); err != nil {
 		return nil, fmt.Errorf("park %d runs, finish %d: %w", o.parked, o.finished, err)

@@ -114,7 +114,7 @@ func TestAFileOfTheCallers(t *testing.T) {
 func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
 		"-store mysql":          `-store is "mysql", want memory, sqlite or postgres`,
-		"-dsn x":                "-dsn and -across need -store postgres",
+		"-dsn x":                "-dsn, -across and -nodes need -store postgres",
 		"-store memory -db x":   "-db needs -store sqlite",
 		"-runs 0":               "-runs is 0",
 		"-concurrency 100000":   "-concurrency 100000",
@@ -148,4 +148,14 @@ func TestRunGoesOnOnceItsChildrenHaveEnded(t *testing.T) {
 	r, out := run(t, "-store", "memory", "-runs", "20", "-concurrency", "8", "-deadlines", "0", "-children", "30")
 	require.Greater(t, r.ChildrenEnded, 0.0)
 	require.Contains(t, out, "children: started")
+}
+
+// R4: several nodes share the round trips, and a turn takes the lock of its pool about once.
+func TestNodesShareTheRoundTrips(t *testing.T) {
+	r, out := run(t, "-store", "postgres", "-nodes", "3", "-runs", "60", "-concurrency", "2")
+	require.LessOrEqual(t, r.ClaimsPerTurn, 1.5)
+	require.Greater(t, r.TransactionsPerRun, 2.0)
+	require.InDelta(t, 6, r.CommitsPerRun, 0.001)
+	require.LessOrEqual(t, r.GoroutinesLeft, 0)
+	require.Contains(t, out, "locking claims a turn")
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
@@ -32,6 +34,8 @@ type place struct {
 	server *pglocal.Server // nil for the caller's server
 	dsn    string
 	schema string
+	pools  []*pgxpool.Pool // of several nodes
+	sent   transactions    // by several nodes
 }
 
 func newPlace(ctx context.Context, o options) (*place, error) {

@@ -18,7 +18,7 @@ func (p *place) serve(ctx context.Context) error {
 	if p.dsn != "" {
 		return nil
 	}
-	server, err := pglocal.Start(ctx, pglocal.Options{Settings: serverSettings})
+	server, err := pglocal.Start(ctx, pglocal.Options{Settings: serverFor(p.o.nodes)})
 	if err != nil {
 		return err
 	}
@@ -31,6 +31,9 @@ func (p *place) serve(ctx context.Context) error {
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
 func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
+	if p.o.nodes > 0 {
+		return p.openNode(ctx)
+	}
 	return postgres.Open(ctx, p.dsn, postgres.Options{Schema: p.schema, NoGroupCommit: !p.o.group})
 }
 

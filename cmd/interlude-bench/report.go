@@ -28,6 +28,10 @@ type report struct {
 	Feed        bool   `json:"feed"`     // a reader of a feed read the events of all runs
 	Telemetry   string `json:"telemetry"`
 
+	Nodes              int     `json:"nodes,omitempty"`
+	ClaimsPerTurn      float64 `json:"claims_per_turn,omitempty"`      // that lock their pools
+	TransactionsPerRun float64 `json:"transactions_per_run,omitempty"` // sent by all nodes, with their polls
+
 	RunsPerS      float64 `json:"runs_per_s"`
 	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until the next turn is stored as running
 	ReplyP99      float64 `json:"reply_p99_ms"`
@@ -106,6 +110,10 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	}
 	line("round trips", "%.0f runs/s", r.RunsPerS)
 	line("reply until running, p50 / p99", "%.2f / %.2f ms", r.ReplyP50, r.ReplyP99)
+	if r.Nodes > 0 {
+		line("nodes / locking claims a turn / transactions a run", "%d / %.2f / %.1f", r.Nodes, r.ClaimsPerTurn,
+			r.TransactionsPerRun)
+	}
 	line("claim, p50", "%.2f ms", r.ClaimP50)
 	line("a run's commits / flushes / rows", "%.2f / %.3f / %.1f", r.CommitsPerRun, r.FlushesPerRun, r.RowsPerRun)
 	line("a run's bytes / allocations / CPU", "%.0f / %.0f / %.0f µs", r.BytesPerRun, r.AllocsPerRun, r.CPUPerRun)
@@ -157,7 +165,7 @@ func each(all []float64) string {
 
 func minus(a, b store.Counters) store.Counters {
 	return store.Counters{Commits: a.Commits - b.Commits, Flushes: a.Flushes - b.Flushes, Rows: a.Rows - b.Rows,
-		Bytes: a.Bytes - b.Bytes}
+		Bytes: a.Bytes - b.Bytes, Claims: a.Claims - b.Claims}
 }
 
 // percentile returns the value in milliseconds, and 0 for an empty slice.

@@ -60,7 +60,8 @@ type claimTx struct {
 	conn    *pgx.Conn
 	// readyPools counts the pools with ready runs; lockPools omits full ones.
 	readyPools int
-	sticky     []pick // the node's queued runs with a slot, oldest first
+	unflushed  bool   // the commit does not wait until it is durable
+	sticky     []pick // queued runs that hold a slot of the node, oldest first
 	picks      []pick
 	commits    []*pendingCommit
 	specs      [][]byte // by commit
@@ -78,10 +79,15 @@ type pick struct {
 // run picks runs, lets them be started and stores their commits.
 func (c *claimTx) run(ctx context.Context) error {
 	if !c.req.Hinted || c.req.Engines == nil { // only peek knows which engines have ready runs
-		found, err := c.peek(ctx)
+		found, ready, err := c.peek(ctx)
 		if err != nil || !found {
-			claim.SetDrained(&c.req, err == nil)
+			claim.SetDrained(&c.req, err == nil && ready == nil)
 			return err
+		}
+		if c.req.Found != nil && ready != nil {
+			*c.req.Found = *ready
+			claim.SetDrained(&c.req, false)
+			return nil
 		}
 	}
 	conn, err := c.acquire(ctx)
@@ -90,6 +96,7 @@ func (c *claimTx) run(ctx context.Context) error {
 	}
 	defer conn.Release()
 	c.conn = conn.Conn()
+	c.counters.AddClaim()
 	drained, err := c.pickRuns(ctx)
 	if err == nil {
 		err = c.startRuns(ctx)
@@ -173,12 +180,22 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	return loaded, err
 }
 
+// durableText commits a transaction after the claim's, so that it waits until both are durable,
+// when the locks of the claim are released. A crash in between loses the claim, and every claim
+// that counted its slots, before any is acknowledged.
+var durableText = sql(`SELECT ` + showWarnings + `, pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
+
+// commit writes the commits and ends the transaction.
 func (c *claimTx) commit(ctx context.Context) error {
-	b := newBatch(2)
+	b := newBatch(3)
 	if len(c.commits) > 0 {
 		c.queueUpdates(b, c.commits)
 	}
 	b.Queue(commitText)
+	flushed := len(c.commits) > 0 && c.unflushed
+	if flushed {
+		b.Queue(c.texts[durableText])
+	}
 	clearReplicationWarning(c.conn.PgConn())
 	results := c.conn.SendBatch(ctx, b)
 	var err error
@@ -186,6 +203,9 @@ func (c *claimTx) commit(ctx context.Context) error {
 		err = readUpdated(results, c.commits)
 	}
 	if err == nil {
+		_, err = results.Exec()
+	}
+	if err == nil && flushed {
 		_, err = results.Exec()
 	}
 	if closing := results.Close(); err == nil {

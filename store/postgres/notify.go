@@ -26,12 +26,17 @@ type notice struct {
 	From string    `json:"from"` // the sender, which ignores it
 	Runs []runHint `json:"runs,omitempty"`
 	All  bool      `json:"all,omitempty"` // anything may have changed
+	// Found is the state of store.Announcer's Announce. An earlier release, which does not know it,
+	// takes it for All.
+	Found fsm.State `json:"found,omitempty"`
 }
 
 type runHint struct {
 	ID    string    `json:"id"`
 	State fsm.State `json:"s"`
 	Seq   uint64    `json:"n"`
+	// Claimed is Hint.Claimed. An earlier release claims nevertheless.
+	Claimed bool `json:"c,omitempty"`
 }
 
 // notifier notifies other processes of commits, in separate transactions that no caller waits for:
@@ -40,17 +45,21 @@ type runHint struct {
 type notifier struct {
 	s       *Store
 	wake    chan struct{}
-	closing chan struct{} // closed with the store: pending hints are sent, and no more
+	quiet   chan struct{} // like wake, for hints that can wait: see quietGap
+	closing chan struct{} // closed when the store is: the pending hints are sent, and no more
 
 	mu      sync.Mutex
-	pending map[string]runHint // guarded by mu; the newest hint of each run
-	order   []string           // guarded by mu; the runs in pending
-	all     bool               // guarded by mu; too much is pending to name it
+	asked   map[*func(store.Hint) bool]struct{} // guarded by mu; see store.Announcer
+	found   fsm.State                           // guarded by mu; of Announce
+	pending map[string]runHint                  // guarded by mu; the newest hint of each run
+	order   []string                            // guarded by mu; the runs in pending
+	all     bool                                // guarded by mu; too much is pending to name it
 }
 
 func newNotifier(s *Store) *notifier {
 	return &notifier{
-		s: s, wake: make(chan struct{}, 1), closing: make(chan struct{}), pending: make(map[string]runHint),
+		s: s, wake: make(chan struct{}, 1), quiet: make(chan struct{}, 1), closing: make(chan struct{}), pending: make(map[string]runHint),
+		asked: make(map[*func(store.Hint) bool]struct{}),
 	}
 }
 
@@ -80,27 +89,74 @@ func (n *notifier) enqueue(hints []store.Hint) {
 	if n.s.o.NoNotify || len(hints) == 0 {
 		return
 	}
+	wake := n.quiet
 	n.mu.Lock()
 	for _, h := range hints {
+		claimed := n.claims(h)
 		if earlier, ok := n.pending[h.RunID]; ok && earlier.Seq > h.Seq {
 			continue
 		} else if !ok {
 			n.order = append(n.order, h.RunID)
 		}
-		n.pending[h.RunID] = runHint{h.RunID, h.State, h.Seq}
+		n.pending[h.RunID] = runHint{h.RunID, h.State, h.Seq, claimed}
+		switch h.State {
+		case fsm.StateQueued, fsm.StateRunning, fsm.StateCanceled:
+			if !claimed {
+				wake = n.wake
+			}
+		}
 	}
 	if len(n.order) > maxHints {
 		n.all, n.order = true, nil
 		clear(n.pending)
 	}
 	n.mu.Unlock()
+	signal(wake)
+}
+
+func signal(c chan<- struct{}) {
 	select {
-	case n.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
-// next returns the next notification, or nil.
+// claims reports whether this process makes the claim that the hint calls for. The caller holds mu.
+func (n *notifier) claims(h store.Hint) bool {
+	claimed := false
+	for fn := range n.asked {
+		claimed = (*fn)(h) || claimed
+	}
+	return claimed
+}
+
+// Claims implements store.Announcer.
+func (s *Store) Claims(fn func(store.Hint) bool) (stop func()) {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked[&fn] = struct{}{}
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.asked, &fn)
+	}
+}
+
+// Announce implements store.Announcer.
+func (s *Store) Announce(state fsm.State) {
+	if s.o.NoNotify {
+		return
+	}
+	s.notifier.mu.Lock()
+	if s.notifier.found != fsm.StateQueued { // which concerns more nodes
+		s.notifier.found = state
+	}
+	s.notifier.mu.Unlock()
+	signal(s.notifier.wake)
+}
+
+// next returns the next notification, nil when no hint is pending.
 func (n *notifier) next() *notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -109,10 +165,11 @@ func (n *notifier) next() *notice {
 		clear(n.pending)
 		return &notice{From: n.s.instance, All: true}
 	}
-	if len(n.order) == 0 {
+	if len(n.order) == 0 && n.found == "" {
 		return nil
 	}
-	note := &notice{From: n.s.instance}
+	note := &notice{From: n.s.instance, Found: n.found}
+	n.found = ""
 	size, i := 100, 0
 	for ; i < len(n.order); i++ {
 		h := n.pending[n.order[i]]
@@ -126,27 +183,40 @@ func (n *notifier) next() *notice {
 	return note
 }
 
-// noticeGap is the least time between two notifications: a busy node sends a few hundred per
-// second, each for many commits, and an idle node sends one at once.
-const noticeGap = 2 * time.Millisecond
+const (
+	// noticeGap is the least time between two notifications: a busy process sends some hundred a
+	// second, each for many commits, and an idle one sends one at once.
+	noticeGap = 2 * time.Millisecond
+	// quietGap is the least time between two notifications that call for no claim and interrupt no
+	// turn: they only spare readers a poll. Each notification costs a transaction of every listener.
+	quietGap = 100 * time.Millisecond
+)
 
 func (n *notifier) run() {
-	gap := time.NewTimer(0)
-	defer gap.Stop()
-	<-gap.C
+	var sent time.Time
 	for {
 		select {
 		case <-n.wake:
-			n.flush(n.s.o.Timeout)
+		case <-n.quiet:
+			n.pause(quietGap-time.Since(sent), n.wake)
 		case <-n.closing: // otherwise the last hints would be lost, and others would wait for a poll
 			n.flush(min(n.s.o.Timeout, closeTimeout))
 			return
 		}
-		gap.Reset(noticeGap)
-		select {
-		case <-gap.C:
-		case <-n.closing:
-		}
+		n.flush(n.s.o.Timeout)
+		sent = time.Now()
+		n.pause(noticeGap, nil)
+	}
+}
+
+// pause waits, at most until wake or the store's end.
+func (n *notifier) pause(d time.Duration, wake <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wake:
+	case <-n.closing:
 	}
 }
 
@@ -256,7 +326,7 @@ func (s *Store) connectListener() (*pgx.Conn, error) {
 // newer version: anything may have changed.
 func (s *Store) publishNotification(payload string) {
 	var note notice
-	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 {
+	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 && note.Found == "" {
 		note.All = true
 	}
 	if note.From == s.instance {
@@ -266,9 +336,12 @@ func (s *Store) publishNotification(payload string) {
 		s.watchers.Notify([]store.Hint{{}})
 		return
 	}
-	hints := make([]store.Hint, len(note.Runs))
+	hints := make([]store.Hint, len(note.Runs), len(note.Runs)+1)
 	for i, r := range note.Runs {
-		hints[i] = store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq}
+		hints[i] = store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq, Claimed: r.Claimed}
+	}
+	if note.Found != "" {
+		hints = append(hints, store.Hint{State: note.Found})
 	}
 	s.watchers.Notify(hints)
 }

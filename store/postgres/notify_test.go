@@ -28,7 +28,11 @@ func notices(tb testing.TB, n *notifier) (all []notice) {
 	return all
 }
 
-func newTestNotifier() *notifier { return newNotifier(&Store{instance: "here"}) }
+func newTestNotifier() *notifier {
+	s := &Store{instance: "here"}
+	s.notifier = newNotifier(s)
+	return s.notifier
+}
 
 // Several hints of one run become the newest one, whatever the order in which they came.
 func TestNotifierKeepsNewestHintOfRun(t *testing.T) {
@@ -36,8 +40,9 @@ func TestNotifierKeepsNewestHintOfRun(t *testing.T) {
 	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
 	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateCanceled, Seq: 3}})
 	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateRunning, Seq: 2}})
-	require.Equal(t, []notice{{From: "here", Runs: []runHint{{"a", fsm.StateCanceled, 3}, {"b", fsm.StateQueued, 1}}}},
-		notices(t, n))
+	require.Equal(t, []notice{{From: "here", Runs: []runHint{
+		{ID: "a", State: fsm.StateCanceled, Seq: 3}, {ID: "b", State: fsm.StateQueued, Seq: 1},
+	}}}, notices(t, n))
 	require.Empty(t, notices(t, n))
 }
 
@@ -73,6 +78,28 @@ func TestNotifierReplacesTooManyHintsByAll(t *testing.T) {
 	require.Equal(t, []notice{{From: "here", All: true}}, notices(t, n))
 }
 
+// R4: a hint says whether this process makes the claim that it calls for. Only hints that another
+// process must act on are sent at once.
+func TestNotifierSaysWhatThisProcessClaims(t *testing.T) {
+	n := newTestNotifier()
+	stop := n.s.Claims(func(h store.Hint) bool { return h.RunID == "mine" })
+	n.enqueue([]store.Hint{{RunID: "mine", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateFailed, Seq: 1}})
+	require.Empty(t, n.wake)
+	require.Len(t, n.quiet, 1)
+	n.enqueue([]store.Hint{{RunID: "c", State: fsm.StateCanceled, Seq: 1}})
+	require.Len(t, n.wake, 1)
+	n.s.Announce(fsm.StateWaitingUser)
+	n.s.Announce(fsm.StateQueued)
+	n.s.Announce(fsm.StateWaitingUser)
+	require.Equal(t, []notice{{From: "here", Found: fsm.StateQueued, Runs: []runHint{
+		{ID: "mine", State: fsm.StateQueued, Seq: 1, Claimed: true}, {ID: "b", State: fsm.StateFailed, Seq: 1},
+		{ID: "c", State: fsm.StateCanceled, Seq: 1},
+	}}}, notices(t, n))
+	stop()
+	n.enqueue([]store.Hint{{RunID: "mine", State: fsm.StateQueued, Seq: 3}})
+	require.False(t, notices(t, n)[0].Runs[0].Claimed)
+}
+
 // The name of a schema's channel fits the server, and no other schema has it.
 func TestChannelNameFitsServer(t *testing.T) {
 	channel := func(schema string) string { return (&Store{o: Options{Schema: schema}}).channel() }
@@ -90,9 +117,13 @@ func TestNotificationsAreDecoded(t *testing.T) {
 			{RunID: "a", State: fsm.StateQueued, Seq: 7}, {RunID: "b", State: fsm.StateFailed, Seq: 9},
 		},
 		`{"from":"","runs":[{"id":"a","s":"queued","n":7,"new":true}]}`: {{RunID: "a", State: fsm.StateQueued, Seq: 7}},
-		`{"from":"here","runs":[{"id":"a","s":"queued","n":7}]}`:        nil,
-		`{"from":"there","all":true}`:                                   {{}},
-		`{"from":"there","rows":"of another version"}`:                  {{}},
+		`{"from":"there","runs":[{"id":"a","s":"queued","n":7,"c":true}]}`: {
+			{RunID: "a", State: fsm.StateQueued, Seq: 7, Claimed: true},
+		},
+		`{"from":"there","found":"queued"}`:                      {{State: fsm.StateQueued}},
+		`{"from":"here","runs":[{"id":"a","s":"queued","n":7}]}`: nil,
+		`{"from":"there","all":true}`:                            {{}},
+		`{"from":"there","rows":"of another version"}`:           {{}},
 		`{"from":7}`:  {{}},
 		`not JSON`:    {{}},
 		`{"from":"t`:  {{}},

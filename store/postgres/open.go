@@ -87,6 +87,7 @@ type Store struct {
 var (
 	_ store.Store        = (*Store)(nil)
 	_ store.Watcher      = (*Store)(nil)
+	_ store.Announcer    = (*Store)(nil)
 	_ store.Meter        = (*Store)(nil)
 	_ store.RecentReader = (*Store)(nil)
 	_ store.Timekeeper   = (*Store)(nil)

@@ -12,37 +12,47 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// peek reports whether there is something to claim, regardless of slots. It takes no lock and
-// writes nothing, since idle nodes call it often. For a claim of any engine it also finds the
-// engines with ready runs.
-func (c *claimTx) peek(ctx context.Context) (bool, error) {
-	var registered, found bool
+// peek reports whether there is something to claim, and returns the id of a ready run if there is
+// one, even if its pool is full. It takes no lock and writes nothing: idle nodes ask again and again. For a claim of any
+// engine it also finds the engines whose runs could be picked, in any pool.
+func (c *claimTx) peek(ctx context.Context) (found bool, ready *string, _ error) {
+	var registered bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
-	columns := []any{&registered, &found}
+	columns := []any{&registered, &found, &ready}
 	if c.req.Engines == nil {
-		text, args, columns = peekAnyText, args[:2], append(columns, &c.engines)
+		text, args, columns = peekAnyText, args[:2], append(columns[:2], &c.engines)
 	}
 	scan := func(row pgx.CollectableRow) (none struct{}, _ error) { return none, row.Scan(columns...) }
 	_, err := queryAfter(ctx, c.pool, c.settings(), c.texts[text], scan, args...)
 	switch {
 	case err != nil:
-		return false, err
+		return false, nil, err
 	case !registered:
-		return false, refuse.NotRegistered(c.req.Node)
+		return false, nil, refuse.NotRegistered(c.req.Node)
 	}
-	return found || c.req.Engines == nil && c.engines != noEngines, nil
+	if c.req.Engines == nil {
+		found = found || c.engines != noEngines
+	}
+	return found, ready, nil
 }
 
 var (
 	// peekText is for given engines. It reports a delayed run whose time has come for any engine:
 	// the next claim makes the run ready, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
-		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
-				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
-			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
-			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
-	// peekAnyText finds the engines of the ready runs by one seek each, and adds those of the runs
-	// that releaseText will make ready.
+		CASE WHEN r.id IS NULL THEN false ELSE EXISTS (SELECT FROM interlude.pools p
+			WHERE (SELECT true FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = p.name
+					LIMIT 1) s LIMIT 1)
+			AND (SELECT count(*) FROM interlude.states WHERE slot AND states.pool = p.name) < p.capacity) END
+		OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
+		OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
+		r.id
+		FROM (SELECT (SELECT s.id FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+			SELECT id FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) AS id
+			OFFSET 0) AS r`)
+	// peekAnyText finds the engines of the ready runs by one seek each, and adds the engines of the
+	// runs that releaseText will make ready.
 	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
 			(SELECT engine FROM interlude.states WHERE ready ORDER BY engine LIMIT 1)
 			UNION ALL
@@ -56,8 +66,12 @@ var (
 			ARRAY (SELECT engine FROM engines UNION (
 				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint
 					ORDER BY delayed_until LIMIT 1000))::text`)
-	// claimGuardText locks the node's row: expiring the node waits until the claim is stored.
+	// claimGuardText locks the node's row: expiring the node waits until the claim is stored, so that
+	// no claim is stored afterwards. If there are other nodes, the commit does not wait until it is
+	// durable, so that their claims wait only for this one's decision: see commit.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
+		set_config('synchronous_commit', CASE WHEN EXISTS (SELECT FROM interlude.nodes WHERE id <> $1::text)
+			THEN 'off' ELSE current_setting('synchronous_commit') END, true) = 'off',
 		` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
 	// releaseText makes runs ready whose not-before time has come.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
@@ -175,7 +189,7 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 		return nil, err
 	}
 	var registered bool
-	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil, nil, nil, nil, nil); err != nil {
+	if err := results.QueryRow().Scan(&registered, &c.unflushed, nil, nil, nil, nil, nil, nil, nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if !registered {

@@ -87,7 +87,7 @@ func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 			err = t.commit(ctx, p)
 		}
 		if errs[i] = err; err == nil {
-			stored.Runs = append(stored.Runs, runHint{p.Run.ID, p.Run.State, p.Run.Seq})
+			stored.Runs = append(stored.Runs, runHint{ID: p.Run.ID, State: p.Run.State, Seq: p.Run.Seq})
 		}
 	}
 	if err := t.notify(ctx, stored); err != nil {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 )
@@ -23,14 +22,16 @@ type Node struct {
 	member
 
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
-	hinted        atomic.Bool   // a hint said that a run was queued, without a claim since
-	drained       atomic.Bool   // the last claim left no ready run
+	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	drained       atomic.Bool   // the last claim left no ready run behind
+	claims        *claimState
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
 	lease *OwnLease
 	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
+	peers atomic.Int64 // the number of registered nodes
 
 	quarantine quarantine // only used by the scheduler
 	// scansForSuspects is set once per poll, and at the NotBefore of a run: other claims cost
@@ -65,7 +66,7 @@ func Join(ctx context.Context, cfg *Config) (*Node, error) {
 	p := cfg.Process
 	n := &Node{
 		member: member{proc: p, cfg: cfg, id: NewID(p.Clock.Now())},
-		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
+		wakeup: make(chan struct{}, 1), claims: newClaimState(), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
 		lostProcesses: make(chan string, 64),
 		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
@@ -100,13 +101,17 @@ func (n *Node) Serve(ctx context.Context) error {
 	defer n.cancelEnd()
 	unsubscribe := n.cfg.Subscribe(n.handleHint)
 	defer unsubscribe()
+	if announcer, ok := n.proc.Store.(store.Announcer); ok {
+		n.claims.announcer = announcer
+		defer announcer.Claims(n.makesClaim)()
+	}
 	stopWatching := n.watchResidents()
 	defer stopWatching()
 
 	loops, loopCtx := errgroup.WithContext(ctx)
 	for _, loop := range []func(context.Context) error{
 		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.checkSessions, n.cleanUpProcesses, n.watchLostProcesses,
-		n.sendHeartbeats,
+		n.sendHeartbeats, n.claimForeign,
 	} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
@@ -123,8 +128,8 @@ func (n *Node) watchDeadlines(ctx context.Context) error {
 	d := Deadlines{Process: n.proc, Poll: n.cfg.Poll, Wake: func(expected bool) {
 		if expected { // it may have been the not-before time of a suspect
 			n.scansForSuspects.Store(true)
+			n.wakeScheduler() // which polls by itself otherwise
 		}
-		n.wakeScheduler()
 	}}
 	return d.Serve(ctx)
 }
@@ -150,37 +155,6 @@ func (n *Node) cleanUpProcesses(ctx context.Context) error {
 // membershipEnded reports whether the error ends this node: a lost lease or a closed store.
 func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
-}
-
-// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. A run that
-// ended while its turn executes here was canceled: the turn is interrupted.
-func (n *Node) handleHint(h store.Hint) {
-	if h.RunID == "" { // anything may have changed
-		n.scansForSuspects.Store(true)
-	}
-	switch h.State {
-	case fsm.StateQueued:
-		n.hinted.Store(true)
-		n.wakeScheduler()
-	case "":
-		n.wakeScheduler()
-	case fsm.StateRunning:
-	default: // a slot may be free
-		n.wakeForBacklog()
-	}
-	if !h.State.Terminal() {
-		return
-	}
-	n.mu.Lock()
-	t := n.turns[h.RunID]
-	_, resident := n.residents[h.RunID]
-	n.mu.Unlock()
-	if t != nil {
-		t.interrupt(engine.ErrCanceled)
-	}
-	if resident && t == nil {
-		n.endResidentOfEndedRun(h.RunID)
-	}
 }
 
 // giveUp ends everything that executes here, after a lost lease or a closed store: the store would

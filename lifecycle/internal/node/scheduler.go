@@ -19,15 +19,16 @@ const ClaimBatch = 256
 func (n *Node) schedule(ctx context.Context) error {
 	pause := Poller{Clock: n.proc.Clock, Wake: n.wakeup, Interval: n.cfg.Poll}
 	defer pause.Stop()
+	defer n.stopClaiming()
 	n.scansForSuspects.Store(true)
 	n.quarantine.nextScan = MonotonicNow(n.proc.Clock).Add(n.cfg.Lease / 3)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
-		if n.cfg.Permits.Acquire(ctx, 1) != nil {
+		if n.awaitRoom(ctx) != nil {
 			return nil // ctx ended
 		}
 		room := 1 + n.reserveMore(ClaimBatch-1)
-		claimed, err := n.claim(ctx, room) // may return runs and an error
+		claimed, err := n.claimAnnounced(ctx, room) // may return runs and an error
 		n.cfg.Permits.Release(int64(room - len(claimed)))
 		for i := range claimed {
 			n.proc.Notices.Claimed(&claimed[i].Run)
@@ -44,6 +45,7 @@ func (n *Node) schedule(ctx context.Context) error {
 		case err != nil:
 			n.proc.Log.Error("claim failed; trying again", "err", err)
 		case len(claimed) == room && !n.drained.Load():
+			n.claims.urgent.Store(true)
 			continue // there may be more
 		case err == nil && n.quarantine.scans:
 			continue
@@ -90,10 +92,22 @@ func (n *Node) reserveMore(limit int) (reserved int) {
 func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	now := n.proc.Now()
 	var drained bool
-	defer func() { n.drained.Store(drained) }()
+	var found string
+	defer func() {
+		n.drained.Store(drained)
+		if found != "" {
+			n.claimLater(found, 1)
+		}
+	}()
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.cfg.Engines, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) },
+	}
+	if n.claims.announcer != nil && !n.claims.urgent.Swap(false) && n.peers.Load() > 1 {
+		req.Found = &found
+	}
+	if req.Found == nil || req.Hinted {
+		n.claims.begun.Add(1)
 	}
 	return n.proc.Store.Claim(n.live, req)
 }
@@ -109,6 +123,7 @@ func (n *Node) wakeScheduler() {
 // wakeForBacklog causes a claim if queued runs may wait for the freed capacity.
 func (n *Node) wakeForBacklog() {
 	if !n.drained.Load() {
+		n.claims.urgent.Store(true)
 		n.wakeScheduler()
 	}
 }
@@ -204,6 +219,7 @@ func (n *Node) executeAssignment(a assignment) (reusable bool) {
 		backlog := !n.drained.Load() // before the permit lets the scheduler make its next claim, which sees the slot
 		n.cfg.Permits.Release(1)
 		if backlog {
+			n.claims.urgent.Store(true)
 			n.wakeScheduler()
 		}
 	}()

@@ -40,6 +40,7 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	idle := n.isIdle()
 	switch {
 	case n.executesSuspect(now):
+		n.claims.abstains.Store(true)
 		return nil, nil
 	case !q.drainSince.IsZero() && idle:
 		n.stopDraining(now)
@@ -50,10 +51,12 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		}
 	case !q.drainSince.IsZero():
 		if now.Before(q.nextScan) || n.suspectIsOverdue(now) {
+			n.claims.abstains.Store(true)
 			return nil, nil
 		}
 		n.stopDraining(now) // another node has claimed it
 	}
+	n.claims.abstains.Store(false)
 	if q.scans {
 		q.scans = false
 		if claimed, err := n.scan(idle, now); err != nil || len(claimed) > 0 || !q.more || !q.drainSince.IsZero() {
@@ -150,4 +153,5 @@ func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 // age.
 func (n *Node) noteRank(registered []string) {
 	n.rank.Store(int64(max(0, slices.Index(registered, n.id))))
+	n.peers.Store(int64(len(registered)))
 }

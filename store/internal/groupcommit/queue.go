@@ -167,7 +167,10 @@ func (q *Queue[T]) Len() int { return len(q.jobs) }
 
 // Counters count the durable writes of a store. The zero value is ready, and safe for concurrent
 // use.
-type Counters struct{ commits, flushes, rows, bytes atomic.Uint64 }
+type Counters struct{ commits, flushes, rows, bytes, claims atomic.Uint64 }
+
+// AddClaim counts a claim that locks.
+func (c *Counters) AddClaim() { c.claims.Add(1) }
 
 // Add counts one flush and its writes. An empty flush is not counted: it costs no disk access.
 func (c *Counters) Add(written store.Counters) {
@@ -184,5 +187,6 @@ func (c *Counters) Add(written store.Counters) {
 func (c *Counters) Load() store.Counters {
 	return store.Counters{
 		Commits: c.commits.Load(), Flushes: c.flushes.Load(), Rows: c.rows.Load(), Bytes: c.bytes.Load(),
+		Claims: c.claims.Load(),
 	}
 }

@@ -1,0 +1,157 @@
+package node
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// announcing is a store that announces to nobody, and counts.
+type announcing struct {
+	store.Store
+	announced []fsm.State
+}
+
+func (*announcing) Claims(func(store.Hint) bool) (stop func()) { return func() {} }
+
+func (a *announcing) Announce(state fsm.State) { a.announced = append(a.announced, state) }
+
+// sharing returns a node that shares its store with others, whose loops do not run.
+func sharing(t *testing.T, peers ...string) (*Node, *announcing) {
+	t.Helper()
+	a := &announcing{Store: newStore(t)}
+	n := alone(t, a, agent{})
+	n.cfg.Engines, n.claims.announcer = []string{"a", "b"}, a
+	n.noteRank(peers)
+	return n, a
+}
+
+// R4: a node makes the claim that a commit of its process calls for exactly if the claim can pick
+// the run.
+func TestNodePromisesOnlyTheClaimsThatItMakes(t *testing.T) {
+	n, _ := sharing(t, "n")
+	defer n.die(nil)
+	queued := func(change func(*store.Run)) store.Hint {
+		r := store.Run{ID: "r", State: fsm.StateQueued, Engine: "b", UpdatedAt: noon, NotBefore: noon}
+		change(&r)
+		return store.Hint{RunID: r.ID, State: r.State, Run: &r}
+	}
+	for name, c := range map[string]struct {
+		want bool
+		store.Hint
+	}{
+		"ready":            {true, queued(func(*store.Run) {})},
+		"of another":       {false, queued(func(r *store.Run) { r.Engine = "c" })},
+		"later":            {false, queued(func(r *store.Run) { r.NotBefore = noon.Add(1) })},
+		"held":             {false, queued(func(r *store.Run) { r.Block = &store.Block{} })},
+		"sticky here":      {true, queued(func(r *store.Run) { r.Slot, r.Owner, r.Engine = true, "n", "c" })},
+		"sticky elsewhere": {false, queued(func(r *store.Run) { r.Slot, r.Owner = true, "m" })},
+		"running":          {true, store.Hint{RunID: "r", State: fsm.StateRunning}},
+		"a slot":           {true, store.Hint{RunID: "r", State: fsm.StateFailed}},
+	} {
+		require.Equal(t, c.want, n.makesClaim(c.Hint), name)
+	}
+	ready := queued(func(*store.Run) {})
+	n.drained.Store(true)
+	require.False(t, n.makesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "nothing waits for the slot here")
+	n.claims.full.Store(true)
+	require.False(t, n.makesClaim(ready))
+	n.claims.full.Store(false)
+	n.claims.abstains.Store(true)
+	require.False(t, n.makesClaim(ready))
+}
+
+// R4: promises that a full or ending node cannot keep are announced, and so is a backlog that waits
+// for slots, once.
+func TestNodeAnnouncesWhatItDoesNotClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, a := sharing(t, "n")
+		defer n.die(nil)
+		require.True(t, n.cfg.Permits.TryAcquire(8))
+		n.claims.promised.Store(true)
+		done := make(chan error)
+		go func() { done <- n.awaitRoom(t.Context()) }()
+		synctest.Wait()
+		require.Equal(t, []fsm.State{fsm.StateQueued}, a.announced)
+		n.cfg.Permits.Release(8)
+		require.NoError(t, <-done)
+
+		n.claims.promised.Store(true)
+		n.stopClaiming()
+		n.stopClaiming()
+		require.Len(t, a.announced, 2)
+
+		n.proc.Store = leaving{a, false} // nothing was claimed, and runs are left
+		for range 3 {
+			n.claims.promised.Store(true)
+			if len(a.announced) == 2 {
+				n.drained.Store(true)
+			}
+			_, err := n.claimAnnounced(t.Context(), 1)
+			require.NoError(t, err)
+			require.Len(t, a.announced, 3)
+		}
+		n.proc.Store = leaving{a, true}
+		n.claims.promised.Store(true)
+		_, err := n.claimAnnounced(t.Context(), 1)
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateWaitingUser, a.announced[3], "a slot that nothing wants here")
+	})
+}
+
+// leaving is a store whose claims find nothing.
+type leaving struct {
+	store.Store
+	drained bool
+}
+
+func (s leaving) Claim(_ context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	if req.Drained != nil {
+		*req.Drained = s.drained
+	}
+	return nil, nil
+}
+
+// R4: each run that another process announces has one node that looks at once. The others follow
+// one by one, and only if nobody has claimed the run by then.
+func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ids := []string{"n0", "n1", "n2", "n3"}
+		begun := time.Now()
+		looks := make(map[time.Duration]int)
+		for i := range ids {
+			n, _ := sharing(t, ids...)
+			defer n.die(nil)
+			n.id = ids[i]
+			n.noteRank(ids)
+			go func() { _ = n.claimForeign(t.Context()) }()
+			n.handleHint(store.Hint{RunID: "claimed", State: fsm.StateQueued, Claimed: true})
+			n.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
+			n.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
+			go func() {
+				<-n.wakeup
+				looks[time.Since(begun)]++
+			}()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, map[time.Duration]int{0: 1, turnGap: 1, 2 * turnGap: 1, 3 * turnGap: 1}, looks)
+
+		n, _ := sharing(t, ids...)
+		defer n.die(nil)
+		go func() { _ = n.claimForeign(t.Context()) }()
+		n.claimLater("r", 1)
+		n.handleHint(store.Hint{RunID: "r", State: fsm.StateRunning})
+		n.claimLater("s", 1)
+		n.claims.begun.Add(1)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Empty(t, n.wakeup)
+	})
+}
