@@ -12,9 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// peek reports whether there is something to claim, and returns the id of a ready run if there is
-// one, even if its pool is full. It takes no lock and writes nothing: idle nodes ask again and again. For a claim of any
-// engine it also finds the engines whose runs could be picked, in any pool.
+// peek reports whether there is something to claim, and returns the id of a ready run, if any, even
+// of a full pool. It takes no lock and writes nothing, since idle nodes call it often. For a claim
+// of any engine it also finds the engines with ready runs, in any pool.
 func (c *claimTx) peek(ctx context.Context) (found bool, ready *string, _ error) {
 	var registered bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 )
@@ -23,15 +24,12 @@ type Node struct {
 
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
 	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
-	drained       atomic.Bool   // the last claim left no ready run behind
 	claims        *claimState
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
 	lease *OwnLease
-	rank  atomic.Int64 // of this node among the registered ones, by age; see suspectIsOverdue
-	peers atomic.Int64 // the number of registered nodes
 
 	quarantine quarantine // only used by the scheduler
 	// scansForSuspects is set once per poll, and at the NotBefore of a run: other claims cost
@@ -66,13 +64,14 @@ func Join(ctx context.Context, cfg *Config) (*Node, error) {
 	p := cfg.Process
 	n := &Node{
 		member: member{proc: p, cfg: cfg, id: NewID(p.Clock.Now())},
-		wakeup: make(chan struct{}, 1), claims: newClaimState(), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
+		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
 		lostProcesses: make(chan string, 64),
 		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
 		unexecuted: make(map[store.OwnedRun]bool),
 		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
+	n.claims = newClaimState(&n.member, n.wakeup)
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {
 		cancel(cause)
@@ -103,7 +102,7 @@ func (n *Node) Serve(ctx context.Context) error {
 	defer unsubscribe()
 	if announcer, ok := n.proc.Store.(store.Announcer); ok {
 		n.claims.announcer = announcer
-		defer announcer.Claims(n.makesClaim)()
+		defer announcer.Claims(n.claims.makesClaim)()
 	}
 	stopWatching := n.watchResidents()
 	defer stopWatching()
@@ -111,7 +110,7 @@ func (n *Node) Serve(ctx context.Context) error {
 	loops, loopCtx := errgroup.WithContext(ctx)
 	for _, loop := range []func(context.Context) error{
 		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.checkSessions, n.cleanUpProcesses, n.watchLostProcesses,
-		n.sendHeartbeats, n.claimForeign,
+		n.sendHeartbeats, n.claims.claimForeign,
 	} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
@@ -155,6 +154,70 @@ func (n *Node) cleanUpProcesses(ctx context.Context) error {
 // membershipEnded reports whether the error ends this node: a lost lease or a closed store.
 func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
+}
+
+// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
+// ended while its turn executes here, it was canceled, and the turn is interrupted.
+func (n *Node) handleHint(h store.Hint) {
+	if h.RunID == "" && h.State == "" { // anything may have changed
+		n.scansForSuspects.Store(true)
+	}
+	if n.claims.announcer != nil && h.Run == nil {
+		n.handleForeignHint(h)
+	} else {
+		n.wakeForHint(h)
+	}
+	if !h.State.Terminal() {
+		return
+	}
+	n.mu.Lock()
+	t := n.turns[h.RunID]
+	_, resident := n.residents[h.RunID]
+	n.mu.Unlock()
+	if t != nil {
+		t.interrupt(engine.ErrCanceled)
+	}
+	if resident && t == nil {
+		n.endResidentOfEndedRun(h.RunID)
+	}
+}
+
+func (n *Node) wakeForHint(h store.Hint) {
+	switch h.State {
+	case fsm.StateQueued:
+		// A backlog is looked at before a claim locks: it waits for slots, and so does this run.
+		if n.claims.announcer == nil || n.claims.canClaim(h.Run) && !n.claims.backlog.Load() {
+			n.hinted.Store(true)
+		}
+		n.wakeScheduler()
+	case "":
+		n.wakeScheduler()
+	case fsm.StateRunning:
+	default: // a slot may be free
+		n.wakeForBacklog()
+	}
+}
+
+// handleForeignHint handles an announcement of another process. Each run has one node that looks at
+// once; the others follow one by one, by their age, as long as something may be left. So an
+// announcement neither wakes all nodes together, nor always the same one first.
+func (n *Node) handleForeignHint(h store.Hint) {
+	if h.Claimed || h.State == fsm.StateRunning {
+		n.claims.forget(h.RunID)
+		return
+	}
+	if h.State != fsm.StateQueued && h.State != "" && n.claims.drained.Load() {
+		return // a slot is free, and nothing waits for it as far as this node knows
+	}
+	n.mu.Lock()
+	_, resident := n.residents[h.RunID]
+	n.mu.Unlock()
+	if resident { // only this node can claim it
+		n.claims.urgent.Store(true)
+		n.wakeScheduler()
+		return
+	}
+	n.claims.claimLater(h.RunID, 0)
 }
 
 // giveUp ends everything that executes here, after a lost lease or a closed store: the store would

@@ -44,7 +44,7 @@ func (n *Node) schedule(ctx context.Context) error {
 		switch {
 		case err != nil:
 			n.proc.Log.Error("claim failed; trying again", "err", err)
-		case len(claimed) == room && !n.drained.Load():
+		case len(claimed) == room && !n.claims.drained.Load():
 			n.claims.urgent.Store(true)
 			continue // there may be more
 		case err == nil && n.quarantine.scans:
@@ -94,22 +94,68 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	var drained bool
 	var found string
 	defer func() {
-		n.drained.Store(drained)
+		n.claims.drained.Store(drained)
 		if found != "" {
-			n.claimLater(found, 1)
+			n.claims.claimLater(found, 1)
 		}
 	}()
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.cfg.Engines, Hinted: n.hinted.Swap(false), Drained: &drained,
 		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) },
 	}
-	if n.claims.announcer != nil && !n.claims.urgent.Swap(false) && n.peers.Load() > 1 {
+	if n.claims.announcer != nil && !n.claims.urgent.Swap(false) && n.claims.peers.Load() > 1 {
 		req.Found = &found
 	}
 	if req.Found == nil || req.Hinted {
 		n.claims.begun.Add(1)
 	}
 	return n.proc.Store.Claim(n.live, req)
+}
+
+// claimAnnounced makes a claim, and announces what it did not claim although it was promised: the
+// other nodes must know of runs that wait for slots, since they may be the first to free one.
+func (n *Node) claimAnnounced(ctx context.Context, room int) ([]store.Claimed, error) {
+	c := n.claims
+	promised, drainedBefore := c.promised.Swap(false), n.claims.drained.Load()
+	claimed, err := n.claim(ctx, room)
+	drained := n.claims.drained.Load()
+	c.backlog.Store(!drained && len(claimed) < room)
+	switch {
+	case !promised:
+	case err != nil || drainedBefore && !drained:
+		n.announce(fsm.StateQueued)
+	case drained && len(claimed) == 0:
+		n.announce(fsm.StateWaitingUser) // a slot is free that no run of these engines wants
+	}
+	return claimed, err
+}
+
+// stopClaiming is called at the end of the scheduler.
+func (n *Node) stopClaiming() {
+	n.claims.abstains.Store(true)
+	if n.claims.promised.Swap(false) {
+		n.announce(fsm.StateQueued)
+	}
+}
+
+// awaitRoom acquires a permit. Before it waits for one, it announces the promises that it cannot
+// keep.
+func (n *Node) awaitRoom(ctx context.Context) error {
+	if n.cfg.Permits.TryAcquire(1) {
+		return nil
+	}
+	n.claims.full.Store(true)
+	defer n.claims.full.Store(false)
+	if n.claims.promised.Swap(false) {
+		n.announce(fsm.StateQueued)
+	}
+	return n.cfg.Permits.Acquire(ctx, 1)
+}
+
+func (n *Node) announce(state fsm.State) {
+	if n.claims.announcer != nil {
+		n.claims.announcer.Announce(state)
+	}
 }
 
 // wakeScheduler causes a claim, now or as soon as there is room.
@@ -122,7 +168,7 @@ func (n *Node) wakeScheduler() {
 
 // wakeForBacklog causes a claim if queued runs may wait for the freed capacity.
 func (n *Node) wakeForBacklog() {
-	if !n.drained.Load() {
+	if !n.claims.drained.Load() {
 		n.claims.urgent.Store(true)
 		n.wakeScheduler()
 	}
@@ -216,7 +262,7 @@ func (n *Node) executeAssignment(a assignment) (reusable bool) {
 			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
 			n.mu.Unlock()
 		}
-		backlog := !n.drained.Load() // before the permit lets the scheduler make its next claim, which sees the slot
+		backlog := !n.claims.drained.Load() // before the permit lets the scheduler make its next claim, which sees the slot
 		n.cfg.Permits.Release(1)
 		if backlog {
 			n.claims.urgent.Store(true)

@@ -33,11 +33,11 @@ func TestSlotFreedDuringAClaimIsClaimedFor(t *testing.T) {
 	var n *Node
 	n = alone(t, freeing{newStore(t), func() { n.wakeForBacklog() }}, agent{})
 	defer n.die(nil)
-	n.drained.Store(true)
+	n.claims.drained.Store(true)
 	_, err := n.claim(t.Context(), 1)
 	require.NoError(t, err)
 	require.Len(t, n.wakeup, 1)
-	require.True(t, n.drained.Load(), "and then it counts")
+	require.True(t, n.claims.drained.Load(), "and then it counts")
 }
 
 // A turn keeps the memory of the whole claim only if that was a small one.

@@ -35,7 +35,7 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil || n.live.Err() != nil {
 		return nil, nil
 	}
-	n.drained.Store(false) // capacity freed while nothing is claimed must cause another claim
+	n.claims.drained.Store(false) // capacity freed while nothing is claimed must cause another claim
 	q, now := &n.quarantine, MonotonicNow(n.proc.Clock)
 	idle := n.isIdle()
 	switch {
@@ -133,7 +133,7 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 // where that is enough.
 func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
-	patience := n.cfg.Lease << (3 * min(n.rank.Load(), 3))
+	patience := n.cfg.Lease << (3 * min(n.claims.rank.Load(), 3))
 	commitNow := n.proc.Now()
 	_, err := n.proc.Store.Claim(n.live, store.ClaimRequest{
 		Node: n.id, Now: commitNow, Max: ClaimBatch, Engines: n.cfg.Engines, Suspects: true,
@@ -152,6 +152,6 @@ func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 // noteRank records this node's position among the registered ones, which are sorted by id and so by
 // age.
 func (n *Node) noteRank(registered []string) {
-	n.rank.Store(int64(max(0, slices.Index(registered, n.id))))
-	n.peers.Store(int64(len(registered)))
+	n.claims.rank.Store(int64(max(0, slices.Index(registered, n.id))))
+	n.claims.peers.Store(int64(len(registered)))
 }

@@ -55,16 +55,16 @@ func TestNodePromisesOnlyTheClaimsThatItMakes(t *testing.T) {
 		"running":          {true, store.Hint{RunID: "r", State: fsm.StateRunning}},
 		"a slot":           {true, store.Hint{RunID: "r", State: fsm.StateFailed}},
 	} {
-		require.Equal(t, c.want, n.makesClaim(c.Hint), name)
+		require.Equal(t, c.want, n.claims.makesClaim(c.Hint), name)
 	}
 	ready := queued(func(*store.Run) {})
-	n.drained.Store(true)
-	require.False(t, n.makesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "nothing waits for the slot here")
+	n.claims.drained.Store(true)
+	require.False(t, n.claims.makesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "nothing waits for the slot here")
 	n.claims.full.Store(true)
-	require.False(t, n.makesClaim(ready))
+	require.False(t, n.claims.makesClaim(ready))
 	n.claims.full.Store(false)
 	n.claims.abstains.Store(true)
-	require.False(t, n.makesClaim(ready))
+	require.False(t, n.claims.makesClaim(ready))
 }
 
 // R4: promises that a full or ending node cannot keep are announced, and so is a backlog that waits
@@ -91,7 +91,7 @@ func TestNodeAnnouncesWhatItDoesNotClaim(t *testing.T) {
 		for range 3 {
 			n.claims.promised.Store(true)
 			if len(a.announced) == 2 {
-				n.drained.Store(true)
+				n.claims.drained.Store(true)
 			}
 			_, err := n.claimAnnounced(t.Context(), 1)
 			require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 			defer n.die(nil)
 			n.id = ids[i]
 			n.noteRank(ids)
-			go func() { _ = n.claimForeign(t.Context()) }()
+			go func() { _ = n.claims.claimForeign(t.Context()) }()
 			n.handleHint(store.Hint{RunID: "claimed", State: fsm.StateQueued, Claimed: true})
 			n.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
 			n.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
@@ -145,10 +145,10 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 
 		n, _ := sharing(t, ids...)
 		defer n.die(nil)
-		go func() { _ = n.claimForeign(t.Context()) }()
-		n.claimLater("r", 1)
+		go func() { _ = n.claims.claimForeign(t.Context()) }()
+		n.claims.claimLater("r", 1)
 		n.handleHint(store.Hint{RunID: "r", State: fsm.StateRunning})
-		n.claimLater("s", 1)
+		n.claims.claimLater("s", 1)
 		n.claims.begun.Add(1)
 		time.Sleep(time.Second)
 		synctest.Wait()
