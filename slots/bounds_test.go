@@ -12,37 +12,6 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// With k keys waiting at one priority, each is served within k picks, wherever the turns start and
-// however many runs a key has.
-func TestSelectServesEachKeyWithinOneRound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		k := rapid.IntRange(1, 8).Draw(t, "keys")
-		q := &queue{}
-		for i := range k {
-			for j := range rapid.IntRange(10, 40).Draw(t, "queued") {
-				q.runs = append(q.runs, ready{id: fmt.Sprintf("%d-%02d", i, j), key: fmt.Sprint("key", i), age: j})
-			}
-		}
-		last := rapid.SampledFrom([]string{"", "key0", "key3", "zz", "a"}).Draw(t, "last")
-		p := slots.Pool{Name: "p", Capacity: 100}
-		var served []string
-		for len(served) < 3*k {
-			ids, next, err := q.choose(p, nil, rapid.IntRange(1, 3).Draw(t, "want"), last)
-			require.NoError(t, err)
-			require.NotEmpty(t, ids)
-			last = next
-			served = append(served, q.start(ids)...)
-		}
-		for i := range len(served) - k + 1 {
-			in := map[string]bool{}
-			for _, key := range served[i : i+k] {
-				in[key] = true
-			}
-			require.Len(t, in, k, "picks %d to %d of %v", i, i+k, served)
-		}
-	})
-}
-
 // I13: the number of calls depends only on the priorities, except for a logarithm; the read rows
 // depend on the picks and on the keys without room; nothing depends on the number of waiting runs.
 func TestSelectBoundsItsCallsAndWhatTheyRead(t *testing.T) {
