@@ -39,3 +39,18 @@ func drawQueue(t *rapid.T) *queue {
 	}
 	return q
 }
+
+// D5: what some keys do not need goes to the others, to the last slot, before anybody of lower
+// priority has one.
+func TestSelectGivesUnusedSharesToOtherKeys(t *testing.T) {
+	q := &queue{runs: []ready{{"low", "a", 0, 0}}}
+	for key, n := range map[string]int{"a": 30, "b": 2, "c": 2, "d": 5} {
+		for i := range n {
+			q.runs = append(q.runs, ready{fmt.Sprint(key, i), key, 1, i})
+		}
+	}
+	ids, _, err := q.choose(slots.Pool{Name: "p", Capacity: 16}, nil, 16, "d")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1", "a2", "d2", "a3", "d3", "a4", "d4", "a5",
+		"a6"}, ids)
+}

@@ -19,6 +19,18 @@ func (w *world) sticking(id string, change ...func(*store.Run)) store.Run {
 
 var stickyCases = []promised{
 	{
+		"sticky/comes before all others",
+		"A node's own sticky runs are started first, oldest first, before runs of higher priority.",
+		func(w *world) {
+			a, b := w.sticking("a"), w.sticking("b")
+			w.submit("urgent", withPriority(99))
+			w.commit(Answered(b, w.tick(), ""))
+			w.commit(Answered(a, w.tick(), ""))
+			require.Equal(w, []string{"b"}, w.claimed("n", 1))
+			require.Equal(w, []string{"a", "urgent"}, w.claimed("n", 9))
+		},
+	},
+	{
 		"sticky/lets a run whose Start fails hold up no other",
 		"A queued run that holds its slot and whose Start fails does not take claim after claim of a node with room " +
 			"for one run: the node's other sticky runs and the ready ones are started meanwhile. It is tried again " +
