@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,23 @@ func (w *world) prune(before time.Time, limit int) int {
 }
 
 var pruneCases = []promised{
+	{
+		"prune/at most limit, the oldest first",
+		"Prune deletes at most limit runs, those that finished first, and returns how many it deleted.",
+		func(w *world) {
+			var runs []store.Run
+			for i := range 5 {
+				runs = append(runs, w.submit(fmt.Sprintf("r%d", i)))
+			}
+			for _, i := range []int{3, 0, 4, 1, 2} {
+				w.commit(ended(runs[i], w.tick(), fsm.StateCanceled))
+			}
+			require.Equal(w, 2, w.prune(w.tick(), 2))
+			require.Equal(w, []string{"r1", "r2", "r4"}, w.list(store.Query{}))
+			require.Equal(w, 3, w.prune(w.now, 100))
+			require.Zero(w, w.prune(w.now, 100))
+		},
+	},
 	{
 		"prune/with all that belongs to it",
 		"Nothing is left of a deleted run: no record, specification, events, history or keys; another run under " +
