@@ -31,6 +31,8 @@ type hostFile struct {
 	Dir    string           `json:"dir"`
 	Pools  []lifecycle.Pool `json:"pools"`
 	Notify []*noticeEntry   `json:"notify"`
+	// MCP lists the tools of MCP clients, which are served at /mcp.
+	MCP []*toolEntry `json:"mcp"`
 	// Page is the page's public address, for links in mails and chats.
 	Page   string  `json:"page"`
 	SignIn *signIn `json:"sign_in"`
@@ -142,6 +144,9 @@ func (h *hostFile) check() error {
 		h.Listen = defaultListen
 	}
 	if err := h.checkAgents(); err != nil {
+		return err
+	}
+	if err := h.checkTools(); err != nil {
 		return err
 	}
 	for i, p := range h.Pools {

@@ -70,6 +70,8 @@ type serving struct {
 	json                 bool
 	given                []string // the flags of the command line and the environment
 	variables            []string // set by environment variables
+	// stdio returns the person at the MCP client that has started this process; nil: HTTP is served.
+	stdio func() (lifecycle.Actor, error)
 }
 
 // dir is the default folder for runs, without -db.
@@ -79,7 +81,8 @@ const dir = ".interlude"
 func (s *serving) host() (*hostFile, error) {
 	if s.config != "" {
 		for _, name := range s.given {
-			if slices.Contains([]string{"config", "db", "schema", "json", "v", "log", "listen", "probes"}, name) {
+			if slices.Contains([]string{"config", "db", "schema", "json", "v", "log", "listen", "probes", "as",
+				"group"}, name) {
 				continue
 			}
 			shown := "-" + name
@@ -132,7 +135,9 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	if h.SignIn == nil {
+	if s.stdio != nil {
+		h.Probes = "" // of the host that serves HTTP
+	} else if h.SignIn == nil {
 		if err := local(h.Listen); err != nil {
 			return err
 		}
@@ -182,10 +187,13 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		return h.explain("invalid configuration", err)
 	}
 	defer lc.Close()
-	if fresh && h.name == "" && h.Agent == demo {
+	if fresh && h.name == "" && h.Agent == demo && s.stdio == nil {
 		if _, err := lc.Submit(ctx, lifecycle.Spec{ID: "hello", Prompt: "Say hello.", Engine: demo}); err != nil {
 			return err
 		}
+	}
+	if s.stdio != nil {
+		return s.overStdio(ctx, c, h, lc, log)
 	}
 	if err := probes.start(ctx, lc, s.db, st, log); err != nil {
 		return err
@@ -232,9 +240,19 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
 	}
 	frontEnd := web.Handler(lc.Client, o)
-	var handler http.Handler
+	var handler http.Handler = frontEnd
 	if h.SignIn != nil {
 		handler = h.SignIn.ask(frontEnd)
+	}
+	tools, err := h.newTools(lc.Client, log)
+	if err == nil {
+		handler, err = h.withTools(handler, tools)
+	}
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if tools != nil {
+		defer context.AfterFunc(ctx, tools.Close)()
 	}
 	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/", probes, h)
 	parts, ctx := errgroup.WithContext(ctx)

@@ -32,6 +32,9 @@ type Server struct {
 	config Config
 	tools  map[string]*Tool
 
+	closed context.Context //nolint:containedctx // ends all calls
+	close  context.CancelFunc
+
 	mu       sync.Mutex
 	calls    map[string]int         // guarded by mu; by principal
 	sessions map[sessionKey]*ending // guarded by mu; of sessions with calls
@@ -60,10 +63,15 @@ func New(cfg Config) (*Server, error) {
 	for i := range s.config.Tools {
 		s.tools[s.config.Tools[i].Name] = &s.config.Tools[i]
 	}
+	s.closed, s.close = context.WithCancel(context.Background())
 	wait := waitTool(&s.config)
 	s.tools[wait.Name] = &wait
 	return s, nil
 }
+
+// Close ends all calls, so that an http.Server can shut down without waiting for them. Their runs
+// continue. Later calls end at once.
+func (s *Server) Close() { s.close() }
 
 // ServeStdio serves one client over its standard input and output, as the actor, until ctx or the
 // input ends.
@@ -213,7 +221,7 @@ func (s *Server) enter(ctx context.Context, key sessionKey) (_ context.Context, 
 	open := s.sessions[key]
 	if open == nil {
 		open = &ending{}
-		open.Context, open.end = context.WithCancel(context.Background())
+		open.Context, open.end = context.WithCancel(s.closed)
 		s.sessions[key] = open
 	}
 	open.calls++

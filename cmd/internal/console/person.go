@@ -28,6 +28,10 @@ func newPerson(f *flag.FlagSet, id string) *person {
 	return p
 }
 
+// NewActor adds the flags -as, with the logged-in user as default, and -group. The function that it
+// returns is called after the flags are parsed.
+func NewActor(f *flag.FlagSet) func() (lifecycle.Actor, error) { return newPerson(f, self()).actor }
+
 // actor is the person as an actor.
 func (p *person) actor() (lifecycle.Actor, error) {
 	if p.id == "" {

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/console"
+	"github.com/interlude-go/interlude/host/mcp"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+var mcpVerb = command.Verb{
+	Name: "mcp", Does: "serve an agent as a tool to an MCP client, over standard input and output",
+	More: "The client starts this program and shows the questions of its runs to you. Without flags the tool is the " +
+		"demo agent. Other hosts may serve the same database at the same time. See docs/protocols.md.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		s := &serving{db: console.NewDatabase(f), agent: &options{}, listen: defaultListen, stdio: console.NewActor(f)}
+		f.StringVar(&s.config, "config", "", "the `file` of serve, with agents and tools")
+		s.agent.agentFlags(f)
+		s.agent.logFlags(f)
+		return func(ctx context.Context, c command.Call) (int, error) {
+			if _, err := c.Want(""); err != nil {
+				return misused, err
+			}
+			f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
+			s.variables = c.Variables
+			return succeeded, s.serve(ctx, c)
+		}
+	},
+}
+
+// toolEntry is an agent that MCP clients may start.
+type toolEntry struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// Agent is one of Agents; empty: the default.
+	Agent string `json:"agent"`
+	// Task serves clients that support tasks with a task.
+	Task bool `json:"task"`
+	// Ask is who may answer the questions, and for how long they wait.
+	Ask *lifecycle.AskPolicy `json:"ask"`
+}
+
+// promptSchema is the schema of every tool's arguments.
+const promptSchema = `{"type":"object","properties":{"prompt":{"type":"string","minLength":1,` +
+	`"description":"The task for the agent"}},"required":["prompt"],"additionalProperties":false}`
+
+func (h *hostFile) tool(t *toolEntry) mcp.Tool {
+	tool := mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description,
+		InputSchema: json.RawMessage(promptSchema),
+		Spec: func(_ context.Context, _ lifecycle.Actor, arguments json.RawMessage) (lifecycle.Spec, error) {
+			var given struct{ Prompt string }
+			if err := json.Unmarshal(arguments, &given); err != nil {
+				return lifecycle.Spec{}, err
+			}
+			spec := lifecycle.Spec{Prompt: given.Prompt, Engine: t.Agent, Title: t.Title, Ask: t.Ask}
+			if h.SignIn != nil {
+				return spec, h.SignIn.prepare(nil, &spec)
+			}
+			return spec, nil
+		}}
+	if t.Task {
+		tool.Serve = mcp.Task
+	}
+	return tool
+}
+
+// checkTools returns an error for the first invalid tool.
+func (h *hostFile) checkTools() error {
+	for i, t := range h.MCP {
+		if t == nil {
+			return fmt.Errorf("mcp[%d] is null, want an object", i)
+		}
+		if t.Agent != "" && h.Agents[t.Agent] == nil {
+			return fmt.Errorf("mcp[%d].agent is %.80q, which is not in agents", i, t.Agent)
+		}
+		if t.Ask != nil {
+			if err := (lifecycle.Spec{Prompt: "-", Submitter: "-", Ask: t.Ask}).Validate(); err != nil {
+				return fmt.Errorf("mcp[%d].ask: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// newTools returns the server for MCP clients; nil without tools. A host without a file has one tool,
+// its agent.
+func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Server, error) {
+	entries := h.MCP
+	if h.name == "" {
+		entries = []*toolEntry{{Name: "run", Title: "Run " + h.Agent, Agent: h.Agent, Task: true,
+			Description: "Gives a task to the agent " + h.Agent + ", which may ask the person, and returns its result."}}
+	}
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	cfg := mcp.Config{Client: client, Identify: h.identifyCaller, Logger: log}
+	for _, t := range entries {
+		cfg.Tools = append(cfg.Tools, h.tool(t))
+	}
+	if h.Page != "" {
+		cfg.Page = func(run string, question int) string {
+			address := strings.TrimSuffix(h.Page, "/") + "/#/inbox/" + run
+			if question > 0 {
+				address += fmt.Sprintf("/%d", question)
+			}
+			return address
+		}
+	}
+	server, err := mcp.New(cfg)
+	if err != nil {
+		return nil, h.explain("mcp", err)
+	}
+	return server, nil
+}
+
+// identifyCaller is the sign-in of MCP clients. Without a sign-in, requests through a proxy are
+// refused, because their client may be on another machine.
+func (h *hostFile) identifyCaller(r *http.Request) (lifecycle.Actor, error) {
+	if h.SignIn != nil {
+		actor, err := h.SignIn.identify(r)
+		actor.Via = "mcp"
+		return actor, err
+	}
+	for name := range r.Header {
+		if strings.Contains(name, "Forwarded") || name == "Via" || strings.HasSuffix(name, "-Ip") {
+			return lifecycle.Actor{}, errors.New("a request through a proxy needs a sign-in")
+		}
+	}
+	return lifecycle.Actor{ID: "local", Via: "mcp"}, nil
+}
+
+// withTools adds the tools to the handler of the page.
+func (h *hostFile) withTools(page http.Handler, tools *mcp.Server) (http.Handler, error) {
+	if tools == nil {
+		return page, nil
+	}
+	calls, err := tools.Handler()
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", calls)
+	mux.Handle("/", page)
+	return mux, err
+}
+
+// overStdio serves the client that has started this process, until it closes the input.
+func (s *serving) overStdio(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
+	log *slog.Logger) error {
+	actor, err := s.stdio()
+	if err != nil {
+		return err
+	}
+	actor.Via = "mcp"
+	tools, err := h.newTools(lc.Client, log)
+	if err != nil {
+		return err
+	}
+	if tools == nil {
+		return misusef("-config: %s has no tools: add \"mcp\" (docs/cli.md)", h.name)
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var parts errgroup.Group
+	parts.Go(func() error { return lc.Serve(ctx) })
+	parts.Go(func() error {
+		defer end()
+		return tools.ServeStdio(ctx, actor, c.In, c.Out)
+	})
+	return parts.Wait()
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// firstOption is a person who selects the first option of each dialog.
+func firstOption(asked *[]string) func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	return func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		*asked = append(*asked, r.Params.Message)
+		raw, err := json.Marshal(r.Params.RequestedSchema)
+		if err != nil {
+			return nil, err
+		}
+		var form struct {
+			Properties struct {
+				Answer struct {
+					OneOf []struct{ Const string }
+				}
+			}
+		}
+		err = json.Unmarshal(raw, &form)
+		return &sdk.ElicitResult{Action: "accept",
+			Content: map[string]any{"answer": form.Properties.Answer.OneOf[0].Const}}, err
+	}
+}
+
+// P4: the client of one person starts the program, and its dialogs answer the demo agent.
+func TestP4AnMCPClientStartsTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	cmd := calling(t, "mcp", "-db", filepath.Join(dir, "runs.db"), "-as", "ada")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	var asked []string
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"},
+		&sdk.ClientOptions{ElicitationHandler: firstOption(&asked)})
+	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
+	require.NoError(t, err)
+	r, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "run",
+		Arguments: map[string]any{"prompt": "Say hello."}})
+	require.NoError(t, err)
+	require.False(t, r.IsError)
+	require.Len(t, asked, 2)
+	require.Contains(t, asked[0], "How shall it sound?")
+	require.NoError(t, session.Close())
+	show := calling(t, "runs", "-db", filepath.Join(dir, "runs.db"))
+	printed, err := show.CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(printed), "succeeded")
+}
+
+// P4: serve has the tools of its file at /mcp, behind its sign-in.
+func TestP4ServeHasTools(t *testing.T) {
+	said, stop := serveFile(t, `{"listen": "127.0.0.1:0", "agents": {"d": {"agent": "demo"}},
+		"mcp": [{"name": "greet", "description": "Says hello.", "ask": {"not_submitter": true}}],
+		"sign_in": {"tokens": [{"user": "ada", "sha256": "`+hashOf("open")+`"}]}}`)
+	defer stop()
+	list := func(token string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			strings.Replace(said.Page, "/interlude/", "/mcp", 1), strings.NewReader(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{`+
+					`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+					`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+		require.NoError(t, err)
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token},
+			"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2026-07-28"},
+			"Mcp-Method": {"tools/list"}}
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		return res.StatusCode, string(body)
+	}
+	status, _ := list("guess")
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, body := list("open")
+	require.Equal(t, http.StatusOK, status)
+	require.True(t, strings.Contains(body, `"greet"`) && strings.Contains(body, `"wait"`), body)
+}
