@@ -79,7 +79,7 @@ func TestM3AnEngineStartsRunsAndWaitsForThem(t *testing.T) {
 			Children: kids[:3]}, run.Block)
 		require.Equal(t, &store.Family{Children: 3}, run.Family)
 		require.Equal(t, 1, run.Yielded)
-		require.Equal(t, store.EndedChild, in(t, lc.Client, kids[2], fsm.StateSucceeded).Family.Due)
+		require.True(t, in(t, lc.Client, kids[2], fsm.StateSucceeded).Family.Kept)
 		pass(time.Hour)
 		n, err := lc.Prune(t.Context(), time.Now())
 		require.NoError(t, err)

@@ -49,6 +49,11 @@ func Encode(r Run) ([]byte, error) {
 // AppendRun appends the record's stored form (see Encode) to dst. A record that cannot be encoded
 // is ErrInvalid, and dst is returned unchanged. The result shares no memory with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
+	if r.KeptForParent() {
+		family, stored := Family(r.Family.toStored()), *r
+		stored.Family = &family
+		r = &stored
+	}
 	w := plainjson.Writer{Buf: dst}
 	wrapped := r.beginForm(&w)
 	writeRun(&w, r)
@@ -103,6 +108,9 @@ func DecodeInto(body []byte, into *Run) (err error) {
 func scanRun(body []byte, into *Run) bool {
 	s := plainjson.Scanner{Body: body, Words: knownWords}
 	readRun(&s, into)
+	if into.Family != nil {
+		into.Family.fromStored()
+	}
 	return s.Done()
 }
 

@@ -299,6 +299,29 @@ func TestOlderVersionsRefuseFamilies(t *testing.T) {
 	}
 }
 
+// M3 J14: a child that is kept for its parent has the bytes that it always had: it is due in the year
+// 9999. In memory, nothing is due.
+func TestKeptChildIsStoredWithADueTime(t *testing.T) {
+	r := finished()
+	r.Family = &store.Family{Ancestors: []string{"parent"}, Kept: true}
+	body, err := store.Encode(r)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"family":{"children":0,"ancestors":["parent"],"due":"9999-01-01T00:00:00Z"}`)
+	require.True(t, r.Family.Kept, "the record was not changed")
+	indented := strings.Replace(string(body), `"family":{`, `"family": {`, 1) // read by encoding/json
+	for _, body := range []string{string(body), indented} {
+		got, err := store.Decode([]byte(body))
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+		require.True(t, got.KeptForParent() && got.DueAt().IsZero())
+	}
+	r.Family.Due = noon
+	require.ErrorIs(t, r.Validate(), store.ErrInvalid, "nothing is due for a child that is kept")
+	q := queued()
+	q.Family = &store.Family{Ancestors: []string{"parent"}, Kept: true}
+	require.ErrorIs(t, q.Validate(), store.ErrInvalid, "it has not ended")
+}
+
 // K7 J14: an older version refuses a run whose question has a wait, which it would not execute, and
 // a run that continues with a default answer, which it would treat as a person's.
 func TestOlderVersionsRefuseWaitsOfQuestions(t *testing.T) {

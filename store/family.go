@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -18,8 +19,11 @@ type Family struct {
 	Ancestors []string `json:"ancestors,omitempty"`
 	// Due is the time from which a node must process the run's relatives: check whether awaited
 	// children have ended or, for an ended run, continue a waiting parent and cancel the children.
-	// Zero: nothing is due. See EndedChild.
+	// Zero: nothing is due.
 	Due time.Time `json:"due,omitzero"`
+	// Kept reports that the run is an ended child whose parent was informed. It is not pruned until
+	// the parent has ended too. Nothing is due then.
+	Kept bool `json:"-"` // see keptDue
 }
 
 const (
@@ -27,9 +31,36 @@ const (
 	MaxChildren = 1000 // started by a run
 )
 
-// EndedChild is Family.Due of an ended child whose parent has been informed. The child is not
-// pruned until its parent has ended, too.
-var EndedChild = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+// keptDue stands for Kept in a stored record, as the time at which something is due.
+var keptDue = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// storedFamily is a Family as it is stored.
+type storedFamily Family
+
+// toStored replaces Kept by its time.
+func (f Family) toStored() storedFamily {
+	if f.Kept {
+		f.Due, f.Kept = keptDue, false
+	}
+	return storedFamily(f)
+}
+
+// fromStored replaces the time of Kept.
+func (f *Family) fromStored() {
+	if f.Due.Equal(keptDue) {
+		f.Due, f.Kept = time.Time{}, true
+	}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Family) MarshalJSON() ([]byte, error) { return json.Marshal(f.toStored()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Family) UnmarshalJSON(body []byte) error {
+	err := json.Unmarshal(body, (*storedFamily)(f))
+	f.fromStored()
+	return err
+}
 
 // Parent is the id of the run that has started this one; empty if none.
 func (r *Run) Parent() string {
@@ -42,6 +73,15 @@ func (r *Run) Parent() string {
 // AwaitsChildren reports whether the run waits for its children. It is not claimed before a commit
 // has ended the block.
 func (r *Run) AwaitsChildren() bool { return r.Block != nil && r.Block.Kind == BlockChildren }
+
+// KeptForParent reports whether the run is a child that has ended and is kept for its parent.
+func (r *Run) KeptForParent() bool { return r.Family != nil && r.Family.Kept }
+
+// Prunable reports whether the run has ended, nothing is due for its relatives, and it is not kept
+// for its parent.
+func (r *Run) Prunable() bool {
+	return r.State.Terminal() && (r.Family == nil || r.Family.Due.IsZero() && !r.Family.Kept)
+}
 
 // DueAt returns the run's next due time: its questions' deadline, or Family.Due.
 func (r *Run) DueAt() time.Time {
@@ -59,6 +99,8 @@ func (f *Family) fits(r *Run) bool {
 		return false
 	case slices.Contains(f.Ancestors, "") || slices.Contains(f.Ancestors, r.ID):
 		return false
+	case f.Kept && (!f.Due.IsZero() || !r.State.Terminal()) || f.Due.Equal(keptDue):
+		return false
 	}
 	return f.Due.IsZero() || r.State == fsm.StateQueued || r.State.Terminal()
 }
@@ -74,14 +116,14 @@ func sameAncestors(a, b *Run) bool {
 	return slices.Equal(of[0], of[1])
 }
 
-// changesDueAlone reports whether the commit of an ended run changes only Family.Due.
+// changesDueAlone reports whether the commit of an ended run changes only Family.Due and Family.Kept.
 func (c *Commit) changesDueAlone(prev *Run) bool {
-	if prev.Family == nil || c.Run.Family == nil || prev.Family.Due.IsZero() || len(c.Events) > 0 ||
+	if prev.Family == nil || c.Run.Family == nil || prev.Prunable() || len(c.Events) > 0 ||
 		len(c.Settled) > 0 || c.Usage != nil || len(c.Journal) > 0 {
 		return false
 	}
 	family := *prev.Family
-	family.Due = c.Run.Family.Due
+	family.Due, family.Kept = c.Run.Family.Due, c.Run.Family.Kept
 	want := *prev
 	want.Version, want.Family = c.Run.Version, &family
 	a, errA := Encode(want)

@@ -40,7 +40,7 @@ var (
 		"waits for 1 to " + strconv.Itoa(MaxChildren) + " children, or a hold with 1 to " + strconv.Itoa(maxChoices) +
 		" choices, of a queued or waiting run; the run has no slot"
 	textOfFamily = "a family has up to " + strconv.Itoa(MaxDepth) + " ancestors and " + strconv.Itoa(MaxChildren) +
-		" children, and is due in a run that is queued or has ended"
+		" children, is due in a run that is queued or has ended, and is kept in one that has ended, when nothing is due"
 	textOfFork = "a fork names another run and a question there, or its end, and asks up to " +
 		strconv.Itoa(interaction.MaxQuestions) + " questions again"
 )

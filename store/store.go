@@ -59,7 +59,7 @@ type Writer interface {
 	Claim(ctx context.Context, req ClaimRequest) ([]Claimed, error)
 
 	// Prune deletes up to limit terminal runs that finished before the given time, oldest first,
-	// with all their data, and returns their number. It skips runs with a Family.Due.
+	// with all their data, and returns their number. It skips runs that are not Prunable.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 

@@ -93,7 +93,7 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 			"several":          run.Together != nil && run.Together.Replies > 0 && len(run.Siblings) > 0,
 			"awaits children":  run.AwaitsChildren(),
 			"open child":       run.Parent() != "" && run.State == waiting,
-			"child kept":       run.Family != nil && run.Family.Due.Equal(store.EndedChild),
+			"child kept":       run.KeptForParent(),
 			"journal":          run.Journal != nil && run.Journal.Entries == 1,
 			"several answers":  run.Together != nil && run.State == queued,
 			"asked of some":    run.Pending != nil && run.Pending.To != nil,
@@ -365,11 +365,11 @@ func (w *world) requireEnd(s store.Store, before *seenRun, checkers ...*audit.Ch
 	require.NoError(w, err)
 	switch {
 	case !was.State.Terminal():
-	case was.DueAt().IsZero():
+	case was.Prunable():
 		requireAsItWas(w.T, s, before)
 	default: // a child that has stayed for its parent
-		require.Zero(w, run.Family.Due, before.ID)
-		was.Version, was.Family.Due = run.Version, run.Family.Due
+		require.True(w, run.Prunable(), before.ID)
+		was.Version, was.Family.Due, was.Family.Kept = run.Version, run.Family.Due, run.Family.Kept
 		require.Equal(w, was, run)
 	}
 	seen, err := see(w.Context(), s, before.ID)

@@ -348,7 +348,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		if m.at >= before.UnixMicro() || len(old) == limit {
 			return false
 		}
-		if e := s.runs[m.id]; e.run.DueAt().IsZero() && !s.feeds.needs(&e.run, noted[e], before) {
+		if e := s.runs[m.id]; e.run.Prunable() && !s.feeds.needs(&e.run, noted[e], before) {
 			old = append(old, m.id)
 		}
 		return true

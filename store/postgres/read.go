@@ -383,7 +383,7 @@ var (
 		UNION ALL
 		(SELECT NULL::bytea, NULL::bigint, least(
 			(SELECT deadline FROM interlude.states WHERE deadline IS NOT NULL AND deadline > $1::bigint
-				ORDER BY deadline LIMIT 1),
+				AND deadline < `+keptText+` ORDER BY deadline LIMIT 1),
 			(SELECT delayed_until FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint
 				AND delayed_until < `+heldRange+` ORDER BY delayed_until LIMIT 1)))`, "next") + " OR record IS NULL")
 	// orphansText reads at most as many rows as there are slots.

@@ -49,6 +49,7 @@ const nestedLoops = `set_config('enable_hashjoin', 'off', true), set_config('ena
 // The values of delayed_until for runs that are held or wait for children: see package entry.
 var (
 	awaiting    = strconv.FormatInt(entry.Awaiting, 10)
+	keptText    = strconv.FormatInt(entry.Kept, 10)
 	heldRange   = strconv.FormatInt(entry.Held, 10)
 	heldFrom    = strconv.FormatInt(entry.HeldFrom, 10)
 	heldWaiting = strconv.FormatInt(entry.HeldWaiting, 10)

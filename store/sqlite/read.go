@@ -304,10 +304,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 				return err
 			}
 			due = found.Runs()
-			for _, query := range []string{
-				`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL AND deadline > ?`,
-				nextDelayedText,
-			} {
+			for _, query := range []string{nextDeadlineText, nextDelayedText} {
 				r, err := c.one(query, now.UnixMicro())
 				if err != nil {
 					return err
@@ -326,6 +323,9 @@ var (
 	heldDueText = `SELECT ` + view + ` FROM runs
 		WHERE delayed_until IS NOT NULL AND delayed_until > ? AND delayed_until <= ?
 		ORDER BY delayed_until LIMIT ? + 0`
+	// nextDeadlineText finds the next deadline. Kept children are beyond.
+	nextDeadlineText = fmt.Sprintf(`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL
+		AND deadline > ? AND deadline < %d`, entry.Kept)
 	// nextDelayedText finds the next not-before time. Held runs are beyond.
 	nextDelayedText = fmt.Sprintf(`SELECT min(delayed_until) FROM runs WHERE delayed_until IS NOT NULL
 		AND delayed_until > ? AND delayed_until < %d`, entry.Held)

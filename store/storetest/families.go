@@ -36,8 +36,15 @@ func count(r *store.Run) {
 func withDue(prev store.Run, due time.Time) store.Commit {
 	r := prev.Clone()
 	r.Version++
-	r.Family.Due = due
+	r.Family.Due, r.Family.Kept = due, false
 	return store.Commit{Run: r, Expect: prev.Version}
+}
+
+// keptChild is the commit that keeps an ended child for its parent.
+func keptChild(prev store.Run) store.Commit {
+	c := withDue(prev, time.Time{})
+	c.Run.Family.Kept = true
+	return c
 }
 
 // endedFamily ends a run of a family.

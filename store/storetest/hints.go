@@ -66,7 +66,7 @@ var hintCases = []promised{
 			w.submit("a", childOf("p"))
 			r := w.commit(endedFamily(w.start("n"), w.tick()))
 			brought := last.Load()
-			w.commit(withDue(r, store.EndedChild))
+			w.commit(keptChild(r))
 			if brought != nil {
 				require.Equal(w, text(w, r), text(w, *brought))
 			}

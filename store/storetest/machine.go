@@ -207,7 +207,7 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 	if seen.State == fsm.StateRunning && rapid.Bool().Draw(rt, "keeps something") {
 		c = keeping(c, kept(rapid.IntRange(1, 9).Draw(rt, "entry")))
 	}
-	if s.run.State.Terminal() && s.run.DueAt().IsZero() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
+	if s.run.Prunable() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
 		c.Expect++
 		c.Run.Version++
 	}
@@ -251,14 +251,20 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		c := ended(r, m.now, rapid.SampledFrom(ends).Draw(rt, "end"))
 		if r.Family != nil {
-			c.Run.Family.Due = m.anyDue(rt)
+			c.Run.Family.Due, c.Run.Family.Kept = m.anyDue(rt), false
+			if rapid.Bool().Draw(rt, "kept") {
+				c.Run.Family.Due, c.Run.Family.Kept = time.Time{}, true
+			}
 		}
 		return c
 	}
 	choice := rapid.IntRange(0, 7).Draw(rt, "step")
 	switch {
-	case r.State.Terminal() && !r.DueAt().IsZero():
-		return withDue(r, rapid.SampledFrom([]time.Time{{}, store.EndedChild}).Draw(rt, "ended child"))
+	case r.State.Terminal() && !r.Prunable():
+		if rapid.Bool().Draw(rt, "kept") {
+			return keptChild(r)
+		}
+		return withDue(r, time.Time{})
 	case r.AwaitsChildren() && choice < 2:
 		return goingOn(r, m.now)
 	case r.AwaitsChildren() && choice < 5:

@@ -12,7 +12,7 @@ import (
 
 // This file has the machine's steps for families of runs (M3). A store lists the children of a run,
 // returns runs when Family.Due has come, and neither claims a run that waits for children nor
-// prunes one with a Family.Due. It does not look at the children that a run waits for, so they need
+// prunes one with a Family.Due or Family.Kept. It does not look at the children that a run waits for, so they need
 // not exist.
 
 // parents are the runs that have children. They may be children of each other.
@@ -48,10 +48,9 @@ func (m *machine) awaits(rt *rapid.T, r store.Run) store.Commit {
 	return c
 }
 
-// anyDue draws when the relatives of a run are due: never, now, later, or when they are of a child
-// that has ended.
+// anyDue draws when the relatives of a run are due: never, now or later.
 func (m *machine) anyDue(rt *rapid.T) time.Time {
-	return rapid.SampledFrom([]time.Time{{}, m.now, m.now.Add(time.Second), store.EndedChild}).Draw(rt, "family due")
+	return rapid.SampledFrom([]time.Time{{}, m.now, m.now.Add(time.Second)}).Draw(rt, "family due")
 }
 
 // listsChildren lists the children of a run, in whatever state they are.

@@ -29,7 +29,7 @@ type hasty struct{ *memory.Store }
 
 func (s hasty) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
 	due, next, err := s.Store.Due(ctx, now, limit)
-	if err != nil || next.Equal(store.EndedChild) || next.IsZero() {
+	if err != nil || next.IsZero() {
 		return due, next, err
 	}
 	early, later, err := s.Store.Due(ctx, next, limit)
@@ -44,10 +44,11 @@ type sleepy struct{ *memory.Store }
 
 func (s sleepy) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
 	due, next, err := s.Store.Due(ctx, now, limit)
-	if next.Equal(store.EndedChild) {
+	at, _, later := s.Store.Due(ctx, next, store.MaxBatch)
+	if slices.ContainsFunc(at, func(r store.Run) bool { return r.Family != nil && r.DueAt().Equal(next) }) {
 		next = time.Time{}
 	}
-	return due, next, err
+	return due, next, errors.Join(err, later)
 }
 
 // onlyLiving lists the children of a run that have not ended.
@@ -99,7 +100,9 @@ func (s lastWins) Commit(ctx context.Context, batch []store.Commit) []error {
 	for i, c := range batch {
 		if r, err := s.Run(ctx, c.Run.ID); err == nil && errors.Is(errs[i], store.ErrConflict) &&
 			r.State.Terminal() && r.Family != nil && c.Fence == nil {
-			errs[i] = s.Store.Commit(ctx, []store.Commit{withDue(r, c.Run.Family.Due)})[0]
+			again := withDue(r, c.Run.Family.Due)
+			again.Run.Family.Kept = c.Run.Family.Kept
+			errs[i] = s.Store.Commit(ctx, []store.Commit{again})[0]
 		}
 	}
 	return errs
@@ -114,7 +117,7 @@ func (s unrelated) Prune(ctx context.Context, before time.Time, limit int) (int,
 		return 0, err
 	}
 	for _, r := range page.Runs {
-		if r.State.Terminal() && !r.DueAt().IsZero() && r.FinishedAt.Before(before) {
+		if r.State.Terminal() && !r.Prunable() && r.FinishedAt.Before(before) {
 			s.Commit(ctx, []store.Commit{withDue(r, time.Time{})})
 		}
 	}
@@ -129,7 +132,7 @@ func (s hoarding) Commit(ctx context.Context, batch []store.Commit) []error {
 	for i, c := range batch {
 		if c.Run.State.Terminal() && c.Run.Family != nil && c.Run.Family.Due.IsZero() {
 			batch[i].Run = c.Run.Clone()
-			batch[i].Run.Family.Due = store.EndedChild
+			batch[i].Run.Family.Kept = true
 		}
 	}
 	return s.Store.Commit(ctx, batch)

@@ -250,7 +250,7 @@ func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey)
 // prunable returns the runs that may be deleted, in the order in which they finished.
 func (m *model) prunable(before time.Time) []store.Run {
 	old := m.where(func(r store.Run) bool {
-		return r.State.Terminal() && r.FinishedAt.Before(before) && r.DueAt().IsZero()
+		return r.Prunable() && r.FinishedAt.Before(before)
 	})
 	return by(old, func(r store.Run) time.Time { return r.FinishedAt })
 }

@@ -100,9 +100,9 @@ func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 
 // setFamilyDue sets when a node must process the run's relatives, if any.
 func setFamilyDue(r *store.Run, due time.Time) {
-	if r.Family != nil && !r.Family.Due.Equal(due) {
+	if r.Family != nil && (!r.Family.Due.Equal(due) || r.Family.Kept) {
 		family := *r.Family // a copy: the record that was read shares the other one
-		family.Due = due
+		family.Due, family.Kept = due, false
 		r.Family = &family
 	}
 }

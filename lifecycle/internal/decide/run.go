@@ -142,10 +142,20 @@ func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, nil
 }
 
-// FamilyDue changes when a node must next process the run's relatives; zero: never.
+// FamilyDue changes when a node must next process the run's relatives; zero: never, and its parent
+// no longer keeps the run.
 func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++
 	setFamilyDue(&c.Run, due)
+	return c
+}
+
+// Keep keeps an ended run for its parent, which was informed. Nothing is due for it any more.
+func Keep(run *store.Run) *store.Commit {
+	c := FamilyDue(run, time.Time{})
+	family := *c.Run.Family
+	family.Kept = true
+	c.Run.Family = &family
 	return c
 }

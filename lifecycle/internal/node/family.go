@@ -64,13 +64,17 @@ func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time)
 // serveEnded processes the end of some children of one parent: the parent may continue, and their
 // own children end. It returns the commits of completely processed children.
 func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now time.Time) (done []store.Commit) {
-	due, informed := f.informParent(ctx, siblings, now)
+	keep, informed := f.informParent(ctx, siblings, now)
 	if !informed {
 		return nil
 	}
 	for _, run := range siblings {
-		if run.Family.Children == 0 || f.endChildren(ctx, run, now) {
-			done = append(done, decide.Detach(decide.FamilyDue(run, due)))
+		switch {
+		case run.Family.Children > 0 && !f.endChildren(ctx, run, now):
+		case keep:
+			done = append(done, decide.Detach(decide.Keep(run)))
+		default:
+			done = append(done, decide.Detach(decide.FamilyDue(run, time.Time{})))
 		}
 	}
 	return done
@@ -154,25 +158,24 @@ func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	f.open[run.ID] = first
 }
 
-// informParent lets the parent of these ended runs continue, if it waits for them. It returns their
-// new Family.Due: EndedChild while the parent lives, else zero. If informed is false, retry.
-func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (
-	due time.Time, informed bool) {
+// informParent lets the parent of these ended runs continue, if it waits for them. The runs are kept
+// as long as the parent lives. If informed is false, retry.
+func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (keep, informed bool) {
 	id := ended[0].Parent()
 	if id == "" {
-		return due, true
+		return false, true
 	}
 	parent, err := f.Store.Run(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || err == nil && parent.State.Terminal():
-		return due, true
+		return false, true
 	case err != nil:
 		f.logFailure(ctx, ended[0].ID, err)
-		return due, false
+		return false, false
 	}
 	awaited := func(run *store.Run) bool { return slices.Contains(parent.Block.Children, run.ID) }
 	if !parent.AwaitsChildren() || !slices.ContainsFunc(ended, awaited) {
-		return store.EndedChild, true
+		return true, true
 	}
 	ready := parent.Block.Any
 	if !ready {
@@ -180,17 +183,17 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	}
 	if err != nil {
 		f.logFailure(ctx, ended[0].ID, err)
-		return due, false
+		return false, false
 	}
 	if !ready {
-		return store.EndedChild, true
+		return true, true
 	}
 	cm, err := decide.Continue(&parent, now)
 	if err != nil {
 		f.logFailure(ctx, id, err)
-		return due, false
+		return false, false
 	}
-	return store.EndedChild, f.commitDue(ctx, []store.Commit{decide.Detach(cm)}) > 0
+	return true, f.commitDue(ctx, []store.Commit{decide.Detach(cm)}) > 0
 }
 
 // endChildren cancels the children of an ended run, and reports whether nothing is left: all runs
@@ -215,9 +218,9 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 	for i := range page {
 		child := &page[i]
 		switch {
-		case child.State.Terminal() && child.Family.Due.IsZero():
-		case child.State.Terminal() && child.Family.Due.Equal(store.EndedChild):
+		case child.KeptForParent():
 			release = append(release, decide.Detach(decide.FamilyDue(child, time.Time{})))
+		case child.State.Terminal() && child.Family.Due.IsZero():
 		case child.State.Terminal():
 			over = false // its own children come first
 		default:

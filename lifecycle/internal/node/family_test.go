@@ -91,12 +91,13 @@ func (r *relatives) run(t *testing.T, id, parent string, change func(*store.Run)
 }
 
 // ended stores a run that was canceled.
-func (r *relatives) ended(t *testing.T, id, parent string, due time.Time) *store.Run {
+func (r *relatives) ended(t *testing.T, id, parent string, f store.Family) *store.Run {
 	t.Helper()
 	cm, err := decide.Cancel(r.run(t, id, parent, nil), "enough", r.Now())
 	require.NoError(t, err)
-	if f := cm.Run.Family; f != nil {
-		cm.Run.Family = &store.Family{Ancestors: f.Ancestors, Children: f.Children, Due: due}
+	if own := cm.Run.Family; own != nil {
+		f.Ancestors, f.Children = own.Ancestors, own.Children
+		cm.Run.Family = &f
 	}
 	require.NoError(t, r.faults.Store.Commit(t.Context(), []store.Commit{*cm})[0])
 	return r.read(t, id)
@@ -147,7 +148,7 @@ func TestM3ARememberedChildHoldsUpItsOwnWaitAlone(t *testing.T) {
 	r := newRelatives(t)
 	now := r.Now()
 	r.run(t, "open", "r", nil)
-	r.ended(t, "ended", "r", store.EndedChild)
+	r.ended(t, "ended", "r", store.Family{Kept: true})
 	for name, c := range map[string]struct {
 		block store.Block
 		ready bool
@@ -175,7 +176,7 @@ func TestM3AnEndedChildIsDueUntilItsParentGoesOn(t *testing.T) {
 	r := newRelatives(t)
 	now := r.Now()
 	r.run(t, "r", "", awaits(time.Time{}, "c"))
-	child := []*store.Run{r.ended(t, "c", "r", now)}
+	child := []*store.Run{r.ended(t, "c", "r", store.Family{Due: now})}
 	for _, lost := range []error{store.ErrConflict, errDown} {
 		r.faults.commits["r"] = lost
 		_, informed := r.informParent(t.Context(), child, now)
@@ -184,42 +185,41 @@ func TestM3AnEndedChildIsDueUntilItsParentGoesOn(t *testing.T) {
 	require.Equal(t, 1, strings.Count(r.logged.String(), errDown.Error()), "a conflict is no failure")
 	require.NotContains(t, r.logged.String(), store.ErrConflict.Error())
 	delete(r.faults.commits, "r")
-	due, informed := r.informParent(t.Context(), child, now)
+	keep, informed := r.informParent(t.Context(), child, now)
 	require.True(t, informed)
-	require.Equal(t, store.EndedChild, due)
+	require.True(t, keep)
 	require.Nil(t, r.read(t, "r").Block)
 }
 
 // M3: nothing is left to do for an ended parent when every page of its children was read and each
 // of them is over with its own children.
 func TestM3AParentIsDoneWithAllPagesOfItsChildren(t *testing.T) {
+	over, due := store.Family{}, store.Family{Due: time.Unix(100, 0).UTC()}
 	for name, c := range map[string]struct {
-		dues  []time.Time // of ended children, in pages of one
+		ended []store.Family // of ended children, in pages of one
 		pages []error
 		over  bool
 	}{
-		"all are over":           {[]time.Time{{}, store.EndedChild, {}}, nil, true},
-		"the first is not":       {[]time.Time{time.Unix(100, 0).UTC(), {}}, nil, false},
-		"the last is not":        {[]time.Time{{}, time.Unix(100, 0).UTC()}, nil, false},
-		"the last is not read":   {[]time.Time{{}, {}}, []error{nil, errDown}, false},
-		"the first is not read":  {[]time.Time{{}, {}}, []error{errDown}, false},
-		"one is kept, not freed": {[]time.Time{store.EndedChild}, nil, true},
+		"all are over":           {[]store.Family{over, {Kept: true}, over}, nil, true},
+		"the first is not":       {[]store.Family{due, over}, nil, false},
+		"the last is not":        {[]store.Family{over, due}, nil, false},
+		"the last is not read":   {[]store.Family{over, over}, []error{nil, errDown}, false},
+		"the first is not read":  {[]store.Family{over, over}, []error{errDown}, false},
+		"one is kept, not freed": {[]store.Family{{Kept: true}}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRelatives(t)
-			for i, due := range c.dues {
-				r.ended(t, string(rune('a'+i)), "r", due)
+			for i, f := range c.ended {
+				r.ended(t, string(rune('a'+i)), "r", f)
 			}
 			r.faults.pages = c.pages
 			parent := &store.Run{ID: "r", State: fsm.StateCanceled}
 			require.Equal(t, c.over, r.endChildren(t.Context(), parent, r.Now()))
 			require.Equal(t, c.pages != nil, strings.Contains(r.logged.String(), errDown.Error()))
-			for i, due := range c.dues {
-				left := r.read(t, string(rune('a'+i))).Family.Due
-				if due.Equal(store.EndedChild) {
-					due = time.Time{} // its end is no longer needed
-				}
-				require.True(t, due.Equal(left), "%v becomes %v", due, left)
+			for i, f := range c.ended {
+				left := r.read(t, string(rune('a'+i))).Family
+				require.Equal(t, f.Due, left.Due)
+				require.False(t, left.Kept, "its parent has ended")
 			}
 		})
 	}

@@ -24,13 +24,16 @@ type Columns struct {
 	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a separate range,
 	// see Addressed.
 	AskedAt    time.Time
-	Deadline   time.Time // waiting; or when the relatives of the run are to be seen to (Run.DueAt)
+	Deadline   time.Time // waiting; or when the relatives of the run are to be seen to (Run.DueAt); or Kept
 	FinishedAt time.Time
 }
 
 // ColumnsOf returns the columns of a record.
 func ColumnsOf(r *store.Run) Columns {
 	c := Columns{Slot: r.Slot, Owner: r.Owner, Deadline: r.DueAt(), FinishedAt: r.FinishedAt}
+	if r.KeptForParent() {
+		c.Deadline = time.UnixMicro(Kept).UTC()
+	}
 	if r.State == fsm.StateQueued {
 		c.QueuedAt, c.Suspect = r.QueuedAt, r.Suspect()
 		switch {
@@ -55,6 +58,10 @@ func ColumnsOf(r *store.Run) Columns {
 	}
 	return c
 }
+
+// Kept is the deadline column of a child that is kept for its parent: the beginning of the year 9999
+// in microseconds. Nothing is due then, but a run with a deadline is not pruned.
+const Kept int64 = 253370764800000000
 
 // suspectMark ends the engine column of a suspect: a claim by engine name finds no suspects unless
 // it asks for them, also from nodes of earlier releases. No engine name has this character or a
