@@ -36,7 +36,7 @@ func monday(name string) {
 	stop()
 	run, err := lc.Get(ctx, "release-2")
 	must(err)
-	fmt.Printf("monday: %s, asks %q\n", run.State, run.Pending.Prompt)
+	fmt.Printf("monday: %s, asks %q\n", run.State, run.Open[0].Prompt)
 }
 
 // thursday is a different process, after a deploy, on the same file.

@@ -163,7 +163,7 @@ func (c *Client) allowView(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.allow(ctx, ActionView, &run, run.Pending)
+	return c.allow(ctx, ActionView, &run, run.FirstOpen())
 }
 
 // askAuthorize calls the host's function on the caller's goroutine and context: if it hangs, it

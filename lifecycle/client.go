@@ -206,7 +206,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		if err != nil {
 			return nil, cmd.Failed(err)
 		}
-		if err := c.allow(ctx, ActionCancel, &run, run.Pending); err != nil {
+		if err := c.allow(ctx, ActionCancel, &run, run.FirstOpen()); err != nil {
 			return nil, err
 		}
 		if run.State.Terminal() { // the caller relies on the error, so the end of the run must be durable
@@ -228,7 +228,7 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	}
 	run, err := c.proc.Store.Run(ctx, id)
 	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.Pending)
+		err = c.allow(ctx, ActionView, &run, run.FirstOpen())
 	}
 	if err != nil {
 		return Run{}, err
@@ -259,10 +259,10 @@ func questionSize(q *Question) int {
 	return size
 }
 
-// Pending returns the run's open question, the first of several, or nil. Run.OpenQuestions has all.
+// Pending returns the run's open question, the first of several, or nil. Run.Open has all.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
-	return r.Pending, err
+	return r.FirstOpen(), err
 }
 
 // Now returns the time by which the client judges claims, deadlines and waits: Config.Clock, by
@@ -281,7 +281,7 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	for asked := false; ; {
 		r, err := c.proc.Store.Run(ctx, id)
 		if err == nil && !asked {
-			if err := c.allow(ctx, ActionView, &r, r.Pending); err != nil {
+			if err := c.allow(ctx, ActionView, &r, r.FirstOpen()); err != nil {
 				return Run{}, err
 			}
 			asked = true

@@ -104,7 +104,7 @@ func TestStoreClockIsTheDefault(t *testing.T) {
 			in(t, lc.Client, "r", fsm.StateQueued)
 			pass(time.Microsecond)
 			run = in(t, lc.Client, "r", fsm.StateWaitingUser)
-			require.True(t, s.Now().Equal(run.Pending.AskedAt))
+			require.True(t, s.Now().Equal(run.Open[0].AskedAt))
 			require.True(t, s.Now().Add(DefaultSessionTimeout).Equal(run.Deadline))
 
 			pass(DefaultSessionTimeout - time.Microsecond)
@@ -242,7 +242,7 @@ func TestReplyTimeIsNotBeforeItsQuestion(t *testing.T) {
 		defer behind.Close()
 		submit(t, lc, "r")
 		pass(time.Second)
-		asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.AskedAt
+		asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Open[0].AskedAt
 		receipt, err := behind.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes", Key: "k"})
 		require.NoError(t, err)
 		require.Equal(t, asked, receipt.AcceptedAt)

@@ -126,7 +126,7 @@ func TestFireDeadlinesSkipsOneThatFails(t *testing.T) {
 			return nil
 		}}
 		due := dueRuns(t, "a", 5)
-		due[1].Pending = nil
+		due[1].Open = nil
 		due[2].State = fsm.StateQueued
 		s.batches = [][]Run{due}
 		log := &journal{}

@@ -45,7 +45,7 @@ func TestPlainEngineThatEchoesSignalsNothing(t *testing.T) {
 				for id := 1; id <= 2; id++ {
 					synctest.Wait()
 					run := in(t, lc.Client, "r", fsm.StateWaitingUser)
-					require.Equal(t, interaction.Baseline(text).Prompt, run.Pending.Prompt,
+					require.Equal(t, interaction.Baseline(text).Prompt, run.Open[0].Prompt,
 						"the prompt, and then the reply, as they were written")
 					require.Empty(t, run.Warnings)
 					_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: text})
@@ -130,8 +130,8 @@ func TestSignedAgentThatEchoesSignalsNothing(t *testing.T) {
 					for id := 1; id <= turns; id++ {
 						synctest.Wait()
 						run := in(t, lc.Client, "r", fsm.StateWaitingUser)
-						require.Equal(t, interaction.OpenText, run.Pending.Kind)
-						require.NotEqual(t, "Confirm your password here.", run.Pending.Prompt)
+						require.Equal(t, interaction.OpenText, run.Open[0].Kind)
+						require.NotEqual(t, "Confirm your password here.", run.Open[0].Prompt)
 						_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: text})
 						require.NoError(t, err)
 					}

@@ -159,7 +159,7 @@ func ExampleClient_History() {
 
 	run, err := lc.Get(ctx, "deal-1")
 	must(err)
-	for _, q := range run.OpenQuestions() {
+	for _, q := range run.Open {
 		fmt.Println("question", q.ID, "for", q.To.Groups[0])
 	}
 	for i, actor := range []lifecycle.Actor{

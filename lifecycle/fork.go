@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
@@ -134,8 +135,11 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	if run.ID == id {
 		return Run{}, nil, fmt.Errorf("%w: %s; a fork needs an id of its own", ErrSpecConflict, id)
 	}
-	if run.Answer = from.Answer; len(from.Answers) > 0 {
+	switch {
+	case len(from.Answers) > 0:
 		run.Together = &store.Together{Inherited: true}
+	case from.Answer != nil:
+		run.Answers = []interaction.Answer{*from.Answer}
 	}
 	from.Withhold(at.Actor)
 	run.ForkedFrom.AsksAgain, run.ForkedFrom.Withholds = len(from.Asks), len(from.Withheld) > 0

@@ -123,13 +123,13 @@ func TestN11AForkAsksAgain(t *testing.T) {
 					require.Equal(t, turns, p.turns, "the engine was not called")
 					require.Equal(t, []any{1, 1, 1, false}, []any{fork.Attempt, fork.Yielded, fork.Interactions,
 						fork.Session != nil})
-					want := source.Pending.Unasked()
-					want.AskedAt, want.ID = fork.Pending.AskedAt, 1
-					require.Equal(t, want, *fork.Pending)
+					want := source.Open[0].Unasked()
+					want.AskedAt, want.ID = fork.Open[0].AskedAt, 1
+					require.Equal(t, want, fork.Open[0])
 					requireSoundLog(t, s, at.ID)
 					require.Contains(t, wholeLog(t, s, at.ID)[0], `"asks_again":1`)
 					require.Contains(t, wholeLog(t, s, at.ID)[0], `"protocol_version":"fcmp/1.2"`)
-					if to := source.Pending.To; to != nil {
+					if to := source.Open[0].To; to != nil {
 						reply := tc.reply
 						reply.ID, reply.Actor = 1, by("b")
 						_, err = lc.Reply(t.Context(), at.ID, reply)
@@ -218,7 +218,7 @@ func TestN11SiblingsAreAskedAgain(t *testing.T) {
 					require.NoError(t, err)
 					synctest.Wait()
 					fork = in(t, lc.Client, fork.ID, StateWaitingUser)
-					require.Len(t, fork.OpenQuestions(), 2)
+					require.Len(t, fork.Open, 2)
 					if tc.rule.StopOnReject { // the run has forgotten the rule, and all were answered
 						tc.want = interaction.Rule{}
 					}

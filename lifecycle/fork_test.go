@@ -218,7 +218,7 @@ func TestJ6ForkOfAnEnd(t *testing.T) {
 		require.Equal(t, StateFailed, replied(t, lc, first).State)
 		second, err := lc.Fork(t.Context(), first, At{})
 		require.NoError(t, err)
-		require.Equal(t, "fail", second.Answer.Text)
+		require.Equal(t, "fail", second.Answers[0].Text)
 		require.Equal(t, StateFailed, replied(t, lc, second.ID).State)
 	})
 }

@@ -40,7 +40,7 @@ func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery)
 	}
 	run, page, err := c.readHistory(ctx, id, q)
 	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.Pending)
+		err = c.allow(ctx, ActionView, &run, run.FirstOpen())
 	}
 	if err != nil {
 		return HistoryPage{}, err
@@ -57,7 +57,7 @@ func (c *Client) History(ctx context.Context, id string) (all []Record, _ error)
 	for q := (store.HistoryQuery{Limit: store.MaxBatch}); ; {
 		run, page, err := c.readHistory(ctx, id, q)
 		if err == nil && q.After == 0 {
-			err = c.allow(ctx, ActionView, &run, run.Pending)
+			err = c.allow(ctx, ActionView, &run, run.FirstOpen())
 		}
 		if err != nil {
 			return nil, err
@@ -182,7 +182,7 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 	}
 	run, err := c.proc.Store.Run(ctx, id)
 	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.Pending)
+		err = c.allow(ctx, ActionView, &run, run.FirstOpen())
 	}
 	if err != nil {
 		return Record{}, err
@@ -205,7 +205,7 @@ func (c *Client) QuestionWithKey(ctx context.Context, id, key string) (Record, e
 	}
 	run, err := c.proc.Store.Run(ctx, id)
 	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.Pending)
+		err = c.allow(ctx, ActionView, &run, run.FirstOpen())
 	}
 	if err != nil {
 		return Record{}, err

@@ -52,7 +52,7 @@ func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 		if err != nil {
 			return nil, cmd.Failed(err)
 		}
-		if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.Pending); err != nil {
+		if err := c.allowActor(ctx, r.Actor, ActionResume, &run, run.FirstOpen()); err != nil {
 			return nil, err
 		}
 		if r.refusal(&run) != nil { // the caller relies on the refusal, so the read must be durable

@@ -157,11 +157,8 @@ func (r *inboxReader) full() bool { return r.count == r.limit || r.size > store.
 
 // add adds the questions of the next run. It returns false without room.
 func (r *inboxReader) add(run *Run) bool {
-	for i := -1; i < len(run.Siblings); i++ {
-		o := run.Pending
-		if i >= 0 {
-			o = &run.Siblings[i]
-		}
+	for i := range run.Open {
+		o := &run.Open[i]
 		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(o) {
 			continue
 		}
@@ -179,7 +176,7 @@ func (r *inboxReader) add(run *Run) bool {
 			Title: run.Title, Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline,
 			Then: then, EndsAt: at})
 	}
-	r.place = inboxPlace{after: store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String()}
+	r.place = inboxPlace{after: store.Cursor{At: run.Open[0].AskedAt, ID: run.ID}.String()}
 	return true
 }
 

@@ -31,11 +31,11 @@ func (s *waitingPages) Waiting(_ context.Context, q store.WaitingQuery) (Page, e
 	return page, nil
 }
 
-func afterRun(run *Run) string { return store.Cursor{At: run.Pending.AskedAt, ID: run.ID}.String() }
+func afterRun(run *Run) string { return store.Cursor{At: run.Open[0].AskedAt, ID: run.ID}.String() }
 
 // withQuestion is a run that waits with a question of the kind.
 func withQuestion(id string, kind Kind) Run {
-	return Run{ID: id, Pending: &interaction.Question{ID: 1, Kind: kind, Prompt: "?", AskedAt: noon}}
+	return Run{ID: id, Open: []interaction.Question{{ID: 1, Kind: kind, Prompt: "?", AskedAt: noon}}}
 }
 
 // K9: a page is filled from as many pages of the store as it takes, each asked for with room to see
@@ -115,7 +115,7 @@ func TestI5InboxPagesOfLargeQuestionsAreShort(t *testing.T) {
 	s := &waitingPages{Store: newStore(t), pages: [][]Run{nil}}
 	for i := range 200 {
 		run := withQuestion(fmt.Sprintf("r-%03d", i), interaction.OpenText)
-		run.Pending.Context = strings.Repeat("x", store.MaxPage/80)
+		run.Open[0].Context = strings.Repeat("x", store.MaxPage/80)
 		s.pages[0] = append(s.pages[0], run)
 	}
 	page, err := clientOf(t, s).Inbox(t.Context(), InboxQuery{Limit: store.MaxBatch})

@@ -134,7 +134,7 @@ func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	if run == nil || !w.waiting.Matches(run) {
 		return nil
 	}
-	r := inboxReader{query: &w.query, limit: len(run.Siblings) + 1}
+	r := inboxReader{query: &w.query, limit: len(run.Open)}
 	r.add(run)
 	return r.page.Questions
 }
@@ -415,7 +415,7 @@ func (t *inboxTracker) apply(id string, run *Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.waiting[id]
-	waits := run != nil && run.Pending != nil
+	waits := run != nil && len(run.Open) > 0
 	switch {
 	case before == nil && !waits:
 		return
@@ -438,13 +438,10 @@ func (t *inboxTracker) apply(id string, run *Run) {
 func inboxPart(r *Run) *Run {
 	part := &Run{ID: r.ID, Version: r.Version, CreatedAt: r.CreatedAt, State: r.State, Pool: r.Pool, Key: r.Key,
 		Labels: r.Labels, Deadline: r.Deadline}
-	slim := func(q *Question) Question {
-		return Question{ID: q.ID, Kind: q.Kind, AskedAt: q.AskedAt, To: q.To, Votes: q.Votes}
-	}
-	pending := slim(r.Pending)
-	part.Pending = &pending
-	for i := range r.Siblings {
-		part.Siblings = append(part.Siblings, slim(&r.Siblings[i]))
+	part.Open = make([]Question, len(r.Open))
+	for i := range r.Open {
+		q := &r.Open[i]
+		part.Open[i] = Question{ID: q.ID, Kind: q.Kind, AskedAt: q.AskedAt, To: q.To, Votes: q.Votes}
 	}
 	return part
 }

@@ -21,13 +21,13 @@ func TestK5ReleaseIsConfirmed(t *testing.T) {
 	away := errors.New("connection refused")
 	claimed := func(until time.Time) Run {
 		claim := &interaction.Claim{Actor: "ada", Until: until}
-		return Run{ID: "r", Pending: &interaction.Question{ID: 1, Claim: claim}}
+		return Run{ID: "r", Open: []interaction.Question{{ID: 1, Claim: claim}}}
 	}
 	for name, c := range map[string]struct {
 		store saying
 		want  error
 	}{
-		"no claim":               {saying{run: Run{ID: "r", Pending: &interaction.Question{ID: 1}}}, nil},
+		"no claim":               {saying{run: Run{ID: "r", Open: []interaction.Question{{ID: 1}}}}, nil},
 		"a claim":                {saying{run: claimed(noon.Add(1))}, node.ErrReadAgain},
 		"a claim that is over":   {saying{run: claimed(noon)}, nil},
 		"the question is closed": {saying{run: Run{ID: "r"}}, nil},
@@ -97,7 +97,7 @@ func TestK5VotesOfOpenQuestionsNeedNoHistory(t *testing.T) {
 		return interaction.Question{ID: id, Votes: []interaction.Vote{{Actor: "ada", Key: key}}}
 	}
 	first, second := question(1, "a"), question(2, "b")
-	run := &Run{ID: "r", Votes: 2, Pending: &first, Siblings: []interaction.Question{second}}
+	run := &Run{ID: "r", Votes: 2, Open: []interaction.Question{first, second}}
 	for key, want := range map[string]int{"a": 1, "b": 2, "c": 0} {
 		record, vote, err := voteWithKey(t.Context(), nil, run, key)
 		require.NoError(t, err)

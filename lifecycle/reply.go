@@ -200,8 +200,8 @@ func withholdsReceipt(accepted *Record, actor Actor) bool {
 func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID int) (replyStatus, error) {
 	notWaiting := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions,
 		Failure: run.Error}
-	if run.Pending != nil {
-		notWaiting.Pending = run.Pending.ID
+	if len(run.Open) > 0 {
+		notWaiting.Pending = run.Open[0].ID
 	}
 	neverAsked := replyStatus{refusal: notWaiting}
 	if interactionID > run.Interactions {

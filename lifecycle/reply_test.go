@@ -246,7 +246,7 @@ func TestReplyToARecentRecord(t *testing.T) {
 		replayed := receipt
 		replayed.Replayed = true
 		second := stored()
-		require.Equal(t, 2, second.Pending.ID)
+		require.Equal(t, 2, second.Open[0].ID)
 
 		for _, old := range []*Run{&queued, &first, &second, nil} {
 			again, err := reply(old, Reply{ID: 1, Text: "yes", Key: "a"})
@@ -264,7 +264,7 @@ func TestReplyToARecentRecord(t *testing.T) {
 		_, err = reply(&queued, Reply{ID: 2, Text: "yes"})
 		require.NoError(t, err, "the record in memory is old")
 		third := stored()
-		require.Equal(t, 3, third.Pending.ID)
+		require.Equal(t, 3, third.Open[0].ID)
 
 		r.lost = true
 		_, err = reply(&third, Reply{ID: 3, Text: "yes", Key: "c"})

@@ -61,7 +61,7 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 			require.Equal(t, next, event.Type)
 		}
 		pass(10 * time.Hour)
-		require.EqualValues(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.Fired)
+		require.EqualValues(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Open[0].Fired)
 		requireSoundLog(t, s, "r")
 	})
 }
@@ -76,7 +76,7 @@ type beaten struct {
 }
 
 func (s *beaten) Commit(ctx context.Context, batch []store.Commit) []error {
-	if q := batch[0].Run.Pending; q != nil && q.Fired > 0 && s.times > 0 {
+	if q := batch[0].Run.FirstOpen(); q != nil && q.Fired > 0 && s.times > 0 {
 		s.times--
 		s.first()
 	}
@@ -110,11 +110,11 @@ func TestK7AStepThatLosesToAClaimIsCarriedOutAtOnce(t *testing.T) {
 				}
 				submit(t, lc, "r")
 				synctest.Wait()
-				asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.AskedAt
+				asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Open[0].AskedAt
 				pass(time.Hour + c.late)
 				run := in(t, lc.Client, "r", fsm.StateWaitingUser)
-				require.EqualValues(t, 1, run.Pending.Fired)
-				require.NotNil(t, run.Pending.Claim)
+				require.EqualValues(t, 1, run.Open[0].Fired)
+				require.NotNil(t, run.Open[0].Claim)
 				require.Zero(t, s.times)
 				require.Equal(t, asked.Add(time.Hour+c.late), run.UpdatedAt)
 				requireSoundLog(t, s, "r")
@@ -143,9 +143,9 @@ func (s *oneRun) Commit(_ context.Context, commits []store.Commit) []error {
 func TestExtendOnANodeWhoseClockIsBehind(t *testing.T) {
 	ahead := node.CommitTime(SystemClock{}).Add(time.Hour)
 	s := &oneRun{Store: newStore(t), run: Run{ID: "r", Engine: "e", State: StateWaitingUser, Version: 4, Epoch: 1,
-		Attempt: 1, CreatedAt: noon, UpdatedAt: ahead, Pending: &Question{ID: 1, Kind: OpenText, Prompt: "?",
+		Attempt: 1, CreatedAt: noon, UpdatedAt: ahead, Open: []interaction.Question{{ID: 1, Kind: OpenText, Prompt: "?",
 			AskedAt: noon, Wait: &interaction.Wait{Then: interaction.ThenFail, End: time.Hour},
-			EndsAt: ahead.Add(-time.Minute)}}}
+			EndsAt: ahead.Add(-time.Minute)}}}}
 	c := clientOf(t, s)
 	var refused *ArgumentError
 	require.ErrorAs(t, c.Extend(t.Context(), "r", 1, ahead), &refused)

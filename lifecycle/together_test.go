@@ -97,7 +97,7 @@ func TestK1QuestionsAreBoundedTogether(t *testing.T) {
 				synctest.Wait()
 				run, err := lc.Get(t.Context(), "r")
 				require.NoError(t, err)
-				require.Len(t, run.OpenQuestions(), c.left)
+				require.Len(t, run.Open, c.left)
 				require.Equal(t, c.left == 1, run.Together == nil)
 				require.Contains(t, run.Warnings, fsm.WarnAskUserSurplus)
 				requireSoundLog(t, s, "r")
@@ -196,8 +196,8 @@ func TestK1AnAgentAsksThreeByItsText(t *testing.T) {
 			synctest.Wait()
 			run := in(t, lc.Client, "r", fsm.StateWaitingUser)
 			require.Empty(t, run.Warnings)
-			require.Len(t, run.OpenQuestions(), 3)
-			for i, q := range run.OpenQuestions() {
+			require.Len(t, run.Open, 3)
+			for i, q := range run.Open {
 				require.Equal(t, i+1, q.ID)
 				require.Equal(t, to, q.To)
 			}

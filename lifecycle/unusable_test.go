@@ -44,7 +44,7 @@ func TestN2AnUnusableSchemaIsRefusedBeforeItIsAsked(t *testing.T) {
 						run := in(t, lc.Client, "r", fsm.StateFailed)
 						require.Equal(t, fsm.CodeEngineFailed, run.Error.Code, name)
 						require.Contains(t, run.Error.Message, `the question "How many?" cannot be asked`, name)
-						require.Nil(t, run.Pending, name)
+						require.Nil(t, run.FirstOpen(), name)
 						return
 					}
 					run := in(t, lc.Client, "r", fsm.StateQueued)
@@ -75,8 +75,8 @@ func TestN2WhatCanBeAskedIsAsked(t *testing.T) {
 		synctest.Wait()
 		run := in(t, lc.Client, "r", fsm.StateWaitingUser)
 		require.Contains(t, run.Warnings, fsm.WarnAskUserMalformed)
-		require.JSONEq(t, `{"type":"string","format":"email"}`, string(run.Pending.Schema))
-		require.Equal(t, "false", string(run.Siblings[0].Schema))
+		require.JSONEq(t, `{"type":"string","format":"email"}`, string(run.Open[0].Schema))
+		require.Equal(t, "false", string(run.Open[1].Schema))
 		_, err = lc.Reply(t.Context(), "r", Reply{ID: 2, Decision: interaction.Edit,
 			Value: json.RawMessage(`{"amount":6}`)})
 		require.ErrorIs(t, err, interaction.ErrInvalidReply)

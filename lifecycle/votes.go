@@ -49,7 +49,7 @@ func votedRecord(q *Question, v *interaction.Vote) Record {
 // one.
 func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (Record, *interaction.Vote, error) {
 	given := 0
-	for _, open := range run.OpenQuestions() {
+	for _, open := range run.Open {
 		if vote := open.VoteWithKey(key); vote != nil {
 			return Record{Question: open}, vote, nil
 		}

@@ -332,7 +332,7 @@ func parked(tb testing.TB, id string) Run {
 	run.Version, run.State, run.Profile, run.Attempt, run.Interactions = 3, fsm.StateWaitingUser,
 		fsm.ProfileStickyProcess, 1, 1
 	run.Owner, run.Slot, run.Epoch = "n", true, 1
-	run.Pending = &interaction.Question{ID: 1, Attempt: 1, Kind: interaction.OpenText, Prompt: "Go on?", AskedAt: now}
+	run.Open = []interaction.Question{{ID: 1, Attempt: 1, Kind: interaction.OpenText, Prompt: "Go on?", AskedAt: now}}
 	run.Deadline = now
 	return run
 }

@@ -114,10 +114,10 @@ func TestValidateRefusesInvalidUTF8(t *testing.T) {
 		looked++
 	})
 	settling := follow(parked(), func(r *store.Run) {
-		r.State, r.Slot, r.QueuedAt, r.Pending, r.Deadline = fsm.StateQueued, false, noon, nil, time.Time{}
+		r.State, r.Slot, r.QueuedAt, r.Open, r.Deadline = fsm.StateQueued, false, noon, nil, time.Time{}
 	})
 	settling.Settled = []interaction.Record{{
-		Question: *parked().Pending, Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon,
+		Question: parked().Open[0], Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon,
 		AutoDecideReason: "d", Key: "k", Digest: "g",
 	}}
 	require.NoError(t, settling.Validate())

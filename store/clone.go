@@ -14,33 +14,17 @@ func (r Run) Clone() Run {
 	r.Output = bytes.Clone(r.Output)
 	r.Warnings = slices.Clone(r.Warnings)
 	r.Session = r.Session.Clone()
-	if r.Pending != nil {
-		q := cloneQuestion(*r.Pending)
-		r.Pending = &q
+	r.Open = slices.Clone(r.Open)
+	for i, q := range r.Open {
+		r.Open[i] = cloneQuestion(q)
 	}
 	if r.Together != nil {
 		t := *r.Together
 		r.Together = &t
 	}
-	if r.Siblings != nil {
-		r.Siblings = slices.Clone(r.Siblings)
-		for i, q := range r.Siblings {
-			r.Siblings[i] = cloneQuestion(q)
-		}
-	}
-	if r.Answer != nil {
-		a := *r.Answer
-		if a.Auto != nil {
-			auto := *a.Auto
-			a.Auto = &auto
-		}
-		a.Value, a.Arguments = bytes.Clone(a.Value), bytes.Clone(a.Arguments)
-		a.Votes = slices.Clone(a.Votes)
-		if a.Selection != nil {
-			selection := *a.Selection
-			a.Selection = &selection
-		}
-		r.Answer = &a
+	r.Answers = slices.Clone(r.Answers)
+	for i, a := range r.Answers {
+		r.Answers[i] = cloneAnswer(a)
 	}
 	if r.ForkedFrom != nil {
 		f := *r.ForkedFrom
@@ -86,6 +70,20 @@ func CloneJournal(entries []interaction.JournalEntry) []interaction.JournalEntry
 		entries[i].Body = bytes.Clone(entries[i].Body)
 	}
 	return entries
+}
+
+func cloneAnswer(a interaction.Answer) interaction.Answer {
+	if a.Auto != nil {
+		auto := *a.Auto
+		a.Auto = &auto
+	}
+	a.Value, a.Arguments = bytes.Clone(a.Value), bytes.Clone(a.Arguments)
+	a.Votes = slices.Clone(a.Votes)
+	if a.Selection != nil {
+		selection := *a.Selection
+		a.Selection = &selection
+	}
+	return a
 }
 
 func cloneQuestion(q interaction.Question) interaction.Question {

@@ -17,7 +17,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	require.Equal(t, r, r.Clone())
 	requireApart(t, "Run", reflect.ValueOf(r), reflect.ValueOf(r.Clone()))
 
-	record := interaction.Settle(*r.Pending, *r.Answer, "k", "d")
+	record := interaction.Settle(r.Open[0], r.Answers[0], "k", "d")
 	require.Equal(t, record, store.CloneRecord(record))
 	requireApart(t, "Record", reflect.ValueOf(record), reflect.ValueOf(store.CloneRecord(record)))
 

@@ -212,19 +212,19 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		writeSessionHandle(w, v.Session)
 	}
 	w.IntIf(`,"interactions":`, v.Interactions)
-	if v.Pending != nil {
+	if len(v.Open) > 0 {
 		w.Put(`,"pending":`)
-		writeQuestion(w, v.Pending)
+		writeQuestion(w, &v.Open[0])
+		plainjson.WriteList(w, `,"siblings":`, v.Open[1:], writeQuestion)
 	}
-	plainjson.WriteList(w, `,"siblings":`, v.Siblings, writeQuestion)
 	if v.Together != nil {
 		w.Put(`,"together":`)
 		writeTogether(w, v.Together)
 	}
 	w.TimeIf(`,"wait_deadline_at":`, v.Deadline)
-	if v.Answer != nil {
+	if len(v.Answers) > 0 {
 		w.Put(`,"answer":`)
-		writeAnswer(w, v.Answer)
+		writeAnswer(w, &v.Answers[0])
 	}
 	w.IntIf(`,"auto_decision_count":`, v.AutoDecisions)
 	w.TimeIf(`,"last_auto_decision_at":`, v.LastAutoDecisionAt)
@@ -574,18 +574,18 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	}
 	s.Int(`,"interactions":`, &v.Interactions)
 	if s.Member(`,"pending":`) {
-		v.Pending = new(interaction.Question)
-		readQuestion(s, v.Pending)
-	}
-	if s.Member(`,"siblings":`) {
-		list := make([]interaction.Question, 0, plainjson.FewElements)
-		s.Need(`[`)
-		for more := s.Going(); more; more = s.Member(`,`) {
-			list = append(list, interaction.Question{})
-			readQuestion(s, &list[len(list)-1])
+		v.Open = make([]interaction.Question, 1)
+		readQuestion(s, &v.Open[0])
+		if s.Member(`,"siblings":`) {
+			list := append(make([]interaction.Question, 0, plainjson.FewElements), v.Open...)
+			s.Need(`[`)
+			for more := s.Going(); more; more = s.Member(`,`) {
+				list = append(list, interaction.Question{})
+				readQuestion(s, &list[len(list)-1])
+			}
+			s.Need(`]`)
+			v.Open = list
 		}
-		s.Need(`]`)
-		v.Siblings = list
 	}
 	if s.Member(`,"together":`) {
 		v.Together = new(Together)
@@ -593,8 +593,8 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	}
 	s.Time(`,"wait_deadline_at":`, &v.Deadline)
 	if s.Member(`,"answer":`) {
-		v.Answer = new(interaction.Answer)
-		readAnswer(s, v.Answer)
+		v.Answers = make([]interaction.Answer, 1)
+		readAnswer(s, &v.Answers[0])
 	}
 	s.Int(`,"auto_decision_count":`, &v.AutoDecisions)
 	s.Time(`,"last_auto_decision_at":`, &v.LastAutoDecisionAt)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -50,8 +51,8 @@ func Encode(r Run) ([]byte, error) {
 // is ErrInvalid, and dst is returned unchanged. The result shares no memory with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	if r.KeptForParent() {
-		family, stored := Family(r.Family.toStored()), *r
-		stored.Family = &family
+		stored := *r
+		stored.Family = r.Family.inStore()
 		r = &stored
 	}
 	w := plainjson.Writer{Buf: dst}
@@ -64,6 +65,42 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.Err)
 	}
 	return w.Buf, nil
+}
+
+// storedRun is the form of a Run in JSON. Its embedded Run has the names for encoding/json; the list
+// of open questions is two members, and the list of answers is one.
+type storedRun struct {
+	*plainRun
+	Pending  *interaction.Question  `json:"pending"`
+	Siblings []interaction.Question `json:"siblings"`
+	Answer   *interaction.Answer    `json:"answer"`
+}
+
+type plainRun Run // without methods
+
+// MarshalJSON implements json.Marshaler. The result has no list of a stored record.
+func (r Run) MarshalJSON() ([]byte, error) {
+	r.Family = r.Family.inStore()
+	w := plainjson.Writer{}
+	writeRun(&w, &r)
+	return w.Buf, w.Err
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Run) UnmarshalJSON(body []byte) error {
+	stored := storedRun{plainRun: (*plainRun)(r)}
+	if err := json.Unmarshal(body, &stored); err != nil {
+		return err
+	}
+	if stored.Pending != nil {
+		r.Open = append([]interaction.Question{*stored.Pending}, stored.Siblings...)
+	} else if len(stored.Siblings) > 0 {
+		return errors.New("siblings without a pending question")
+	}
+	if stored.Answer != nil {
+		r.Answers = []interaction.Answer{*stored.Answer}
+	}
+	return nil
 }
 
 // AppendRecord appends a history entry's stored form to dst, like AppendRun.

@@ -34,28 +34,28 @@ func waiting() store.Run {
 	r.Session = &interaction.SessionHandle{Engine: "agent", Version: "2",
 		Data: []byte("session-0123456789abcdef0123456789abcdef")}
 	r.Interactions = 1
-	r.Pending = &interaction.Question{
+	r.Open = []interaction.Question{{
 		ID: 1, Attempt: 1, Kind: interaction.ChooseOne, Prompt: "The migration drops the column " +
 			"\"legacy_id\".\nShall it go on?",
 		Options:       []interaction.Option{{Label: "Yes, drop it", Value: "yes"}, {Label: "No, keep it", Value: "no"}},
 		DefaultPolicy: interaction.SafeDefault, AskedAt: r.UpdatedAt,
-	}
+	}}
 	return r
 }
 
 func answered() store.Run {
 	r := waiting()
 	r.Version, r.State, r.Seq, r.LocalSeq = 5, fsm.StateQueued, 8, 5
-	r.Pending, r.Deadline, r.Owner, r.QueuedAt = nil, time.Time{}, "", noon.Add(time.Minute)
-	r.Answer = &interaction.Answer{ID: 1, Resolution: interaction.UserReply, Text: "Yes, drop it; the backup is there.",
-		Actor: "ann", AcceptedAt: r.QueuedAt}
+	r.Open, r.Deadline, r.Owner, r.QueuedAt = nil, time.Time{}, "", noon.Add(time.Minute)
+	r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: "Yes, drop it; the backup is there.",
+		Actor: "ann", AcceptedAt: r.QueuedAt}}
 	return r
 }
 
 func finished() store.Run {
 	r := answered()
 	r.Version, r.State, r.Attempt, r.Epoch, r.Seq, r.LocalSeq = 7, fsm.StateSucceeded, 2, 2, 12, 4
-	r.Answer, r.Session, r.UpdatedAt = nil, nil, noon.Add(2*time.Minute)
+	r.Answers, r.Session, r.UpdatedAt = nil, nil, noon.Add(2*time.Minute)
 	r.FinishedAt, r.FinalText = r.UpdatedAt, "The column \"legacy_id\" is gone.\nAll 1,204 rows were checked against "+
 		"the backup first.\n"
 	r.Output, r.Warnings = json.RawMessage(`{"column":"legacy_id","rows":1204,"ok":true}`),

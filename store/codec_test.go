@@ -28,16 +28,16 @@ func parked() store.Run {
 		QueuedAt:  noon, Attempt: 2, Slot: true, Owner: "n", Epoch: 3, Seq: 9, LocalSeq: 4,
 		Profile: fsm.ProfileStickyProcess,
 		Session: &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 1, 255}}, Interactions: 1,
-		Pending: &interaction.Question{
+		Open: []interaction.Question{{
 			ID: 1, Attempt: 2, Kind: interaction.ChooseOne, Prompt: "Which?", Options: []interaction.Option{{Label: "A",
 				Value: "a"}},
 			RequiredFields: []string{"f"}, UIHints: map[string]any{"list": []any{"a", map[string]any{"b": 1.5}}},
 			Context:       "c",
 			DefaultPolicy: interaction.Abort, AskedAt: noon,
-		},
+		}},
 		Deadline: noon, AutoDecisions: 1, LastAutoDecisionAt: noon,
-		Answer: &interaction.Answer{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: "t", AcceptedAt: noon,
-			Auto: &interaction.AutoDecision{Source: "s"}},
+		Answers: []interaction.Answer{{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: "t", AcceptedAt: noon,
+			Auto: &interaction.AutoDecision{Source: "s"}}},
 		Recovery: store.RecoveredWaiting, RecoveredAt: noon, RecoveryReason: "r", Output: json.RawMessage(`{"a":1}`),
 		FinalText:    "f",
 		Error:        &store.Failure{Code: fsm.CodeEngineFailed, Message: "m"},
@@ -58,7 +58,7 @@ func TestDecodeReturnsEncodedRecord(t *testing.T) {
 
 func TestEncodeRefusesUnencodableRecord(t *testing.T) {
 	r := parked()
-	r.Pending.UIHints = map[string]any{"f": func() {}}
+	r.Open[0].UIHints = map[string]any{"f": func() {}}
 	_, err := store.Encode(r)
 	require.ErrorIs(t, err, store.ErrInvalid)
 }

@@ -59,21 +59,28 @@ func stored(t require.TestingT, r store.Run) string {
 	if several := func(q interaction.Question) bool {
 		return q.Need > 1 || q.Rejects > 1 || q.Claim != nil
 	}; r.Votes > 0 ||
-		r.Pending != nil && several(*r.Pending) || slices.ContainsFunc(r.Siblings, several) ||
-		r.Answer != nil && len(r.Answer.Votes) > 0 {
+		slices.ContainsFunc(r.Open, several) ||
+		len(r.Answers) > 0 && len(r.Answers[0].Votes) > 0 {
 		return "[7," + body + "]"
 	}
-	if r.Pending != nil && r.Pending.Wait != nil ||
-		r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer {
+	if len(r.Open) > 0 && r.Open[0].Wait != nil ||
+		len(r.Answers) > 0 && r.Answers[0].Resolution == interaction.DefaultAnswer {
 		return "[6," + body + "]"
 	}
 	if r.Together != nil {
 		return "[5," + body + "]"
 	}
-	if q, a := r.Pending, r.Answer; r.Restricted ||
-		q != nil && (len(q.Schema) > 0 || q.AlsoText || q.Subject != nil || q.To != nil || q.Ref != "") ||
-		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" ||
-			len(a.Arguments) > 0) {
+	q, a := interaction.Question{}, interaction.Answer{}
+	if len(r.Open) > 0 {
+		q = r.Open[0]
+	}
+	if len(r.Answers) > 0 {
+		a = r.Answers[0]
+	}
+	if r.Restricted ||
+		len(q.Schema) > 0 || q.AlsoText || q.Subject != nil || q.To != nil || q.Ref != "" ||
+		a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" ||
+		len(a.Arguments) > 0 {
 		return "[4," + body + "]"
 	}
 	if r.ForkedFrom != nil {
@@ -145,11 +152,11 @@ var needing = map[string]struct {
 	}},
 	"only options": {`"only"`, func(r *store.Run) {
 		*r = parked()
-		r.Pending.Only = true
+		r.Open[0].Only = true
 	}},
 	"an option that means yes": {`"only"`, func(r *store.Run) {
 		*r = parked()
-		r.Pending.Options[0].Yes = true
+		r.Open[0].Options[0].Yes = true
 	}},
 	"asks again": {`"withheld"`, func(r *store.Run) {
 		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
@@ -222,19 +229,19 @@ func TestOlderVersionsRefuseVotes(t *testing.T) {
 		q.Kind, q.Subject, q.Need = interaction.Approval, &interaction.Subject{Tool: "pay"}, 2
 	}
 	for name, change := range map[string]func(r *store.Run){
-		"need":    func(r *store.Run) { several(r.Pending) },
-		"rejects": func(r *store.Run) { several(r.Pending); r.Pending.Need, r.Pending.Rejects = 0, 2 },
+		"need":    func(r *store.Run) { several(r.FirstOpen()) },
+		"rejects": func(r *store.Run) { several(r.FirstOpen()); r.Open[0].Need, r.Open[0].Rejects = 0, 2 },
 		"a vote": func(r *store.Run) {
-			several(r.Pending)
-			r.Pending.Votes, r.Votes = []interaction.Vote{vote}, 1
+			several(r.FirstOpen())
+			r.Open[0].Votes, r.Votes = []interaction.Vote{vote}, 1
 		},
 		"a claim": func(r *store.Run) {
-			r.Pending.Claim = &interaction.Claim{Actor: "ada", Until: r.UpdatedAt.Add(time.Hour)}
+			r.Open[0].Claim = &interaction.Claim{Actor: "ada", Until: r.UpdatedAt.Add(time.Hour)}
 		},
 		"an earlier vote": func(r *store.Run) { r.Votes = 2 },
 		"an inherited answer": func(r *store.Run) {
-			r.Answer = &interaction.Answer{ID: 1, Resolution: interaction.UserReply, Decision: interaction.Approve,
-				Votes: []interaction.Vote{vote}}
+			r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Decision: interaction.Approve,
+				Votes: []interaction.Vote{vote}}}
 		},
 	} {
 		r := parked()
@@ -327,12 +334,12 @@ func TestKeptChildIsStoredWithADueTime(t *testing.T) {
 func TestOlderVersionsRefuseWaitsOfQuestions(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
 		"wait": func(r *store.Run) {
-			r.Pending.Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail}
-			r.Pending.StartWait()
+			r.Open[0].Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail}
+			r.Open[0].StartWait()
 			r.Deadline, _ = r.NextDue()
 		},
 		"default answer": func(r *store.Run) {
-			r.Answer = &interaction.Answer{ID: 1, Resolution: interaction.DefaultAnswer, Text: "no"}
+			r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.DefaultAnswer, Text: "no"}}
 		},
 	} {
 		r := parked()
@@ -352,19 +359,19 @@ func TestOlderVersionsRefuseWaitsOfQuestions(t *testing.T) {
 // run that asks a plain question is stored as before.
 func TestOlderVersionsRefuseFormsAndApprovals(t *testing.T) {
 	for name, change := range map[string]func(r *store.Run){
-		"schema":    func(r *store.Run) { r.Pending.Schema = json.RawMessage(`{"type": "string"}`) },
-		"also_text": func(r *store.Run) { r.Pending.AlsoText = true },
+		"schema":    func(r *store.Run) { r.Open[0].Schema = json.RawMessage(`{"type": "string"}`) },
+		"also_text": func(r *store.Run) { r.Open[0].AlsoText = true },
 		"subject": func(r *store.Run) {
-			r.Pending.Subject = &interaction.Subject{Tool: "pay",
+			r.Open[0].Subject = &interaction.Subject{Tool: "pay",
 				Arguments: json.RawMessage(`{"eur": 12345678901234567890.10}`)}
 		},
-		"value":             func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Value: json.RawMessage(`[ 1 ]`)} },
-		"decision":          func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Decision: interaction.Reject} },
-		"ref":               func(r *store.Run) { r.Pending.Ref = "call-1" },
-		"ref of the answer": func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Ref: "call-1"} },
-		"digest":            func(r *store.Run) { r.Answer = &interaction.Answer{ID: 1, Digest: "d"} },
+		"value":             func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Value: json.RawMessage(`[ 1 ]`)}} },
+		"decision":          func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Decision: interaction.Reject}} },
+		"ref":               func(r *store.Run) { r.Open[0].Ref = "call-1" },
+		"ref of the answer": func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Ref: "call-1"}} },
+		"digest":            func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Digest: "d"}} },
 		"arguments": func(r *store.Run) {
-			r.Answer = &interaction.Answer{ID: 1, Arguments: json.RawMessage(`{"a" : "<"}`)}
+			r.Answers = []interaction.Answer{{ID: 1, Arguments: json.RawMessage(`{"a" : "<"}`)}}
 		},
 	} {
 		r := parked()
@@ -453,8 +460,8 @@ func TestFailedAppendLeavesBuffer(t *testing.T) {
 	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for member, spoil := range map[string]func(*store.Run){
 		"created_at": func(r *store.Run) { r.CreatedAt = late },
-		"asked_at":   func(r *store.Run) { r.Pending.AskedAt, r.Pending.UIHints = late, nil },
-		"ui_hints":   func(r *store.Run) { r.Pending.UIHints, r.FinishedAt = hints, late },
+		"asked_at":   func(r *store.Run) { r.Open[0].AskedAt, r.Open[0].UIHints = late, nil },
+		"ui_hints":   func(r *store.Run) { r.Open[0].UIHints, r.FinishedAt = hints, late },
 		"output":     func(r *store.Run) { r.Output = json.RawMessage("{") },
 	} {
 		r := parked()
@@ -518,7 +525,45 @@ func replaceRaw(v reflect.Value, replace func(json.RawMessage) json.RawMessage) 
 }
 
 func marshaled(t require.TestingT, v any) string {
+	if r, ok := v.(store.Run); ok {
+		v = storedMembers(r)
+	}
 	body, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(body)
+}
+
+// storedMembers returns a struct with the fields of the run, for encoding/json, in which a pending
+// question, its siblings and an answer replace the lists.
+func storedMembers(r store.Run) any {
+	var fields []reflect.StructField
+	var values []reflect.Value
+	add := func(name, tag string, v any) {
+		fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeOf(v), Tag: reflect.StructTag(tag)})
+		values = append(values, reflect.ValueOf(v))
+	}
+	for i, v := 0, reflect.ValueOf(r); i < v.NumField(); i++ {
+		switch f := v.Type().Field(i); f.Name {
+		case "Open":
+			var siblings []interaction.Question
+			if len(r.Open) > 1 {
+				siblings = r.Open[1:]
+			}
+			add("Pending", `json:"pending,omitempty"`, r.FirstOpen())
+			add("Siblings", `json:"siblings,omitempty"`, siblings)
+		case "Answers":
+			var answer *interaction.Answer
+			if len(r.Answers) > 0 {
+				answer = &r.Answers[0]
+			}
+			add("Answer", `json:"answer,omitempty"`, answer)
+		default:
+			add(f.Name, string(f.Tag), v.Field(i).Interface())
+		}
+	}
+	members := reflect.New(reflect.StructOf(fields)).Elem()
+	for i, v := range values {
+		members.Field(i).Set(v)
+	}
+	return members.Interface()
 }

@@ -45,6 +45,15 @@ func (f Family) toStored() storedFamily {
 	return storedFamily(f)
 }
 
+// inStore returns the family for the generated writer, which has no name for Kept.
+func (f *Family) inStore() *Family {
+	if f == nil || !f.Kept {
+		return f
+	}
+	stored := Family(f.toStored())
+	return &stored
+}
+
 // fromStored replaces the time of Kept.
 func (f *Family) fromStored() {
 	if f.Due.Equal(keptDue) {

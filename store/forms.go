@@ -52,8 +52,12 @@ var needs = []need{
 	// A question that accepts only its options, or marks the option that means yes. An earlier
 	// release would accept any text, and give the engine an answer without its Selection.
 	{"only", func(r *Run) bool {
-		return r.Answer != nil && r.Answer.Selection != nil || r.Pending != nil && r.Pending.HasSelection() ||
-			slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return q.HasSelection() })
+		for i := range r.Open {
+			if r.Open[i].HasSelection() {
+				return true
+			}
+		}
+		return len(r.Answers) > 0 && r.Answers[0].Selection != nil
 	}},
 	// A fork that does not inherit all answers of its source. An earlier release would continue
 	// without the answer, or with another person's.
@@ -108,7 +112,8 @@ func (r *Run) form() string {
 		return journalForm
 	case r.hasVotesOrClaims():
 		return peopleForm
-	case r.Pending != nil && r.Pending.Wait != nil, r.Answer != nil && r.Answer.Resolution == interaction.DefaultAnswer:
+	case len(r.Open) > 0 && r.Open[0].Wait != nil,
+		len(r.Answers) > 0 && r.Answers[0].Resolution == interaction.DefaultAnswer:
 		return waitForm
 	case r.Together != nil:
 		return severalForm
@@ -126,17 +131,19 @@ func (r *Run) form() string {
 // The first version would accept one person's decision, treat a vote's key as unused, or ignore a
 // claim.
 func (r *Run) hasVotesOrClaims() bool {
-	own := func(q *interaction.Question) bool { return q.DecidedBySeveral() || q.Claim != nil }
-	return r.Votes > 0 || r.Answer != nil && len(r.Answer.Votes) > 0 ||
-		r.Pending != nil && own(r.Pending) ||
-		slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return own(&q) })
+	for i := range r.Open {
+		if q := &r.Open[i]; q.DecidedBySeveral() || q.Claim != nil {
+			return true
+		}
+	}
+	return r.Votes > 0 || len(r.Answers) > 0 && len(r.Answers[0].Votes) > 0
 }
 
 // typed reports whether the run's question is a form, an approval or not for everybody, or its
 // answer belongs to one. The first version would accept any text from anyone, ask without the
 // policy, or execute a turn without the decision and its tool call.
 func (r *Run) typed() bool {
-	q, a := r.Pending, r.Answer
+	q, a := r.FirstOpen(), r.givenAnswer()
 	return r.Restricted ||
 		q != nil && (len(q.Schema) > 0 || q.Subject != nil || q.AlsoText || q.To != nil || q.Ref != "") ||
 		a != nil && (a.Via != "" || a.Ref != "" || len(a.Value) > 0 || a.Decision != "" || a.Digest != "" ||

@@ -16,8 +16,8 @@ import (
 // FuzzRecord: a history entry that can be read is written as encoding/json writes it, and is the
 // same when it is read again.
 func FuzzRecord(f *testing.F) {
-	for _, r := range []interaction.Record{{}, {Question: *waiting().Pending}, interaction.Settle(*waiting().Pending,
-		*answered().Answer, "key", "digest")} {
+	for _, r := range []interaction.Record{{}, {Question: waiting().Open[0]}, interaction.Settle(waiting().Open[0],
+		answered().Answers[0], "key", "digest")} {
 		body, err := store.AppendRecord(nil, &r)
 		require.NoError(f, err)
 		f.Add(body)

@@ -114,7 +114,7 @@ func lostHistory(ctx context.Context, r RunReader, run *Run) error {
 		}
 		if count += len(page); len(page) == 0 {
 			return fmt.Errorf("%w: the history of run %s has %d settled questions, and its record counts %d",
-				ErrCorrupt, run.ID, count, now.Interactions-len(now.OpenQuestions()))
+				ErrCorrupt, run.ID, count, now.Interactions-len(now.Open))
 		}
 		q.After = page[len(page)-1].Question.ID
 	}

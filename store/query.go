@@ -65,22 +65,22 @@ func (q WaitingQuery) Normal() (WaitingQuery, error) {
 
 // Matches reports whether the run waits and passes the filters.
 func (q WaitingQuery) Matches(r *Run) bool {
-	if r.Pending == nil || !q.Query.Matches(r) {
+	if len(r.Open) == 0 || !q.Query.Matches(r) {
 		return false
 	}
 	if !q.DueBefore.IsZero() && (r.Deadline.IsZero() || !r.Deadline.Before(q.DueBefore)) {
 		return false
 	}
-	admits := q.For == nil || r.Pending.To.Admits(*q.For)
-	for i := 0; i < len(r.Siblings) && !admits; i++ {
-		admits = r.Siblings[i].To.Admits(*q.For)
+	admits := q.For == nil
+	for i := 0; i < len(r.Open) && !admits; i++ {
+		admits = r.Open[i].To.Admits(*q.For)
 	}
 	return admits
 }
 
 // NewPage makes a page of the runs found, without those that do not match: an index may find more.
 func (q WaitingQuery) NewPage(found *Found) Page {
-	page := found.page(func(r *Run) time.Time { return r.Pending.AskedAt })
+	page := found.page(func(r *Run) time.Time { return r.Open[0].AskedAt })
 	matching := page.Runs[:0]
 	for i := range page.Runs {
 		if q.Matches(&page.Runs[i]) {

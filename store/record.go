@@ -99,20 +99,18 @@ type Run struct {
 
 	// The question.
 	Interactions int `json:"interactions,omitempty"` // asked so far
-	// Pending is the open question, or the first of several by number. It is set exactly in
-	// waiting_user.
-	Pending *interaction.Question `json:"pending,omitempty"`
-	// Siblings are the other open questions asked with Pending, by number. See OpenQuestions.
-	Siblings []interaction.Question `json:"siblings,omitempty"`
+	// Open are the open questions, by number: one, or several that were asked together. A run has
+	// open questions exactly in waiting_user. In JSON, the first is pending, the others siblings.
+	Open []interaction.Question `json:"-" plain:"first=pending,rest=siblings"`
 	// Together describes the last turn's questions, if several, until a turn with their answers has
 	// ended.
 	Together *Together `json:"together,omitempty"`
 	Deadline time.Time `json:"wait_deadline_at,omitzero"`
-	// Answer is the accepted answer to a single question, until a turn with it has ended. Answers
-	// to several questions are in the history.
-	Answer             *interaction.Answer `json:"answer,omitempty"`
-	AutoDecisions      int                 `json:"auto_decision_count,omitempty"`
-	LastAutoDecisionAt time.Time           `json:"last_auto_decision_at,omitzero"`
+	// Answers has the accepted answer to a single question, until a turn with it has ended. Answers
+	// to several questions are only in the history. In JSON, it is answer.
+	Answers            []interaction.Answer `json:"-" plain:"first=answer"`
+	AutoDecisions      int                  `json:"auto_decision_count,omitempty"`
+	LastAutoDecisionAt time.Time            `json:"last_auto_decision_at,omitzero"`
 
 	// Recovery.
 	Recovery       RecoveryState `json:"recovery_state"`

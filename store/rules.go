@@ -47,7 +47,7 @@ var (
 
 // rules are a record's consistency rules. validateOpen checks its open questions, strangeTime its
 // times.
-func (r *Run) rules() [17]rule {
+func (r *Run) rules() [18]rule {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
 	ended := r.State.Terminal()
 	return [...]rule{
@@ -72,7 +72,9 @@ func (r *Run) rules() [17]rule {
 		{name: "state", text: "the contract has no such state",
 			broken: !queued && !running && !waiting && !ended},
 		{name: "pending", text: "exactly a run in waiting_user has a pending question",
-			broken: (r.Pending != nil) != waiting},
+			broken: (len(r.Open) > 0) != waiting},
+		{name: "answer", text: "a record has the answer to a single question",
+			broken: len(r.Answers) > 1},
 		{name: "deadline", text: "a deadline belongs to waiting_user only",
 			broken: !r.Deadline.IsZero() && !waiting},
 		{name: "running", text: "a running run has slot, owner, epoch and attempt",
@@ -116,7 +118,7 @@ func (c *Commit) rules() [3]rule {
 // createRules are the conditions on a commit that creates a run.
 func (c *Commit) createRules() [5]rule {
 	r, events := &c.Run, uint64(len(c.Events))
-	answered := r.Answer != nil || r.Together != nil
+	answered := len(r.Answers) > 0 || r.Together != nil
 	return [...]rule{
 		{name: "creation", text: "a commit that creates a run has a spec, no fence and no usage, and settles nothing",
 			broken: len(c.Spec) == 0 || c.Fence != nil || len(c.Settled) > 0 || c.Usage != nil},

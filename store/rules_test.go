@@ -54,7 +54,8 @@ func TestEachRuleOfARunIsBroken(t *testing.T) {
 		"fork":        broken(func(r *Run) { r.ForkedFrom = &ForkPoint{RunID: "a"} }),
 		"required":    broken(func(r *Run) { r.Pool = "" }),
 		"state":       broken(func(r *Run) { r.State = "paused" }),
-		"pending":     broken(func(r *Run) { r.Pending = &interaction.Question{ID: 1} }),
+		"pending":     broken(func(r *Run) { r.Open = []interaction.Question{{ID: 1}} }),
+		"answer":      broken(func(r *Run) { r.Answers = make([]interaction.Answer, 2) }),
 		"deadline":    broken(func(r *Run) { r.Deadline = atNoon }),
 		"running":     broken(func(r *Run) { r.State = fsm.StateRunning }),
 		"slot":        broken(func(r *Run) { r.Slot = true }),
@@ -94,9 +95,9 @@ func TestEachRuleOfACommitIsBroken(t *testing.T) {
 	eachRule(t, created(func(*Commit) {}), map[string][]rule{
 		"creation": created(func(c *Commit) { c.Spec = nil }),
 		"journal":  created(func(c *Commit) { c.Run.Journal = &interaction.JournalSize{} }),
-		"answer":   created(func(c *Commit) { c.Run.Answer = &interaction.Answer{} }),
+		"answer":   created(func(c *Commit) { c.Run.Answers = []interaction.Answer{{}} }),
 		"fork": created(func(c *Commit) {
-			c.Run.Answer, c.Run.ForkedFrom = &interaction.Answer{}, &ForkPoint{RunID: "b", AsksAgain: 1}
+			c.Run.Answers, c.Run.ForkedFrom = []interaction.Answer{{}}, &ForkPoint{RunID: "b", AsksAgain: 1}
 		}),
 		"state": created(func(c *Commit) { c.Run.Attempt = 1 }),
 	})

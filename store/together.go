@@ -29,22 +29,19 @@ func (t *Together) Met(replies, open int, rejected bool) bool {
 	return open == 0 || replies >= t.Rule.Needs(t.Asked) || rejected && t.Rule.StopOnReject
 }
 
-// OpenQuestions returns the run's open questions by number.
-func (r *Run) OpenQuestions() []interaction.Question {
-	if r.Pending == nil {
+// FirstOpen returns the open question with the lowest number; nil if none is open.
+func (r *Run) FirstOpen() *interaction.Question {
+	if len(r.Open) == 0 {
 		return nil
 	}
-	return append([]interaction.Question{*r.Pending}, r.Siblings...)
+	return &r.Open[0]
 }
 
 // OpenQuestion returns the open question with that number, or nil.
 func (r *Run) OpenQuestion(number int) *interaction.Question {
-	if r.Pending != nil && r.Pending.ID == number {
-		return r.Pending
-	}
-	for i := range r.Siblings {
-		if r.Siblings[i].ID == number {
-			return &r.Siblings[i]
+	for i := range r.Open {
+		if r.Open[i].ID == number {
+			return &r.Open[i]
 		}
 	}
 	return nil
@@ -53,14 +50,15 @@ func (r *Run) OpenQuestion(number int) *interaction.Question {
 // CloseQuestion removes an open question from a run that waits with several. It does not change the
 // questions, which other copies of the record may share.
 func (r *Run) CloseQuestion(number int) {
-	open := slices.DeleteFunc(r.OpenQuestions(), func(q interaction.Question) bool { return q.ID == number })
-	r.Pending, r.Siblings = nil, nil
-	if len(open) > 0 {
-		r.Pending = &open[0]
+	r.Open = slices.DeleteFunc(slices.Clone(r.Open), func(q interaction.Question) bool { return q.ID == number })
+}
+
+// givenAnswer returns the accepted answer to a single question; nil without one.
+func (r *Run) givenAnswer() *interaction.Answer {
+	if len(r.Answers) == 0 {
+		return nil
 	}
-	if len(open) > 1 {
-		r.Siblings = open[1:]
-	}
+	return &r.Answers[0]
 }
 
 // validateOpen checks the open questions against the record: a single question must have the last
@@ -75,10 +73,10 @@ func (r *Run) validateOpen() error {
 	t := r.Together
 	if t == nil {
 		switch {
-		case len(r.Siblings) > 0:
+		case len(r.Open) > 1:
 			return invalid(r, "questions are open together that were not asked together")
-		case r.Pending != nil && r.Pending.ID != r.Interactions:
-			return invalid(r, "the pending question has number %d, want the last number, %d", r.Pending.ID,
+		case len(r.Open) > 0 && r.Open[0].ID != r.Interactions:
+			return invalid(r, "the pending question has number %d, want the last number, %d", r.Open[0].ID,
 				r.Interactions)
 		}
 		return r.validateAskedAt()
@@ -87,11 +85,8 @@ func (r *Run) validateOpen() error {
 		return err
 	}
 	last := t.First - 1
-	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
-		q := r.Pending
-		if i >= 0 {
-			q = &r.Siblings[i]
-		}
+	for i := range r.Open {
+		q := &r.Open[i]
 		if q.ID <= last || q.ID >= t.First+t.Asked {
 			return invalid(r, "question %d is open, want numbers from %d on in their order, and %d at most", q.ID,
 				t.First, t.Asked)
@@ -103,10 +98,7 @@ func (r *Run) validateOpen() error {
 
 // check returns an error if the questions were not asked last, or if their counts are not possible.
 func (t *Together) check(r *Run) error {
-	open := 0
-	if r.Pending != nil {
-		open = 1 + len(r.Siblings)
-	}
+	open := len(r.Open)
 	switch {
 	case t.Rule.Answers < 0:
 		return invalid(r, "the rule of its questions needs %d answers", t.Rule.Answers)
@@ -121,7 +113,7 @@ func (t *Together) check(r *Run) error {
 		return invalid(r, "%d of %d questions have replies, and %d are open", t.Replies, t.Asked, open)
 	case r.State.Terminal():
 		return invalid(r, "it has ended, and cannot have answers")
-	case r.Answer != nil || r.State != fsm.StateWaitingUser && open > 0:
+	case len(r.Answers) > 0 || r.State != fsm.StateWaitingUser && open > 0:
 		return invalid(r, "the answers to several questions are only in its history")
 	}
 	return nil
@@ -130,11 +122,8 @@ func (t *Together) check(r *Run) error {
 // NextDue returns the earliest step or end of the open questions' waits, and its question, on a tie
 // the lowest; zero without any.
 func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
-	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
-		q := r.Pending
-		if i >= 0 {
-			q = &r.Siblings[i]
-		}
+	for i := range r.Open {
+		q := &r.Open[i]
 		if due := q.NextDue(); !due.IsZero() && (at.IsZero() || due.Before(at)) {
 			at, question = due, q
 		}
@@ -161,14 +150,10 @@ func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Tim
 // ReplaceQuestion replaces the open question with the same number. It does not change the
 // questions, which other copies of the record may share.
 func (r *Run) ReplaceQuestion(q interaction.Question) {
-	if r.Pending.ID == q.ID {
-		r.Pending = &q
-		return
-	}
-	r.Siblings = slices.Clone(r.Siblings)
-	for i := range r.Siblings {
-		if r.Siblings[i].ID == q.ID {
-			r.Siblings[i] = q
+	r.Open = slices.Clone(r.Open)
+	for i := range r.Open {
+		if r.Open[i].ID == q.ID {
+			r.Open[i] = q
 		}
 	}
 }
@@ -176,16 +161,10 @@ func (r *Run) ReplaceQuestion(q interaction.Question) {
 // validateWaits checks that all open questions have waits or none has. With waits, the deadline
 // must be the next step or first end.
 func (r *Run) validateWaits() error {
-	if r.Pending == nil {
-		return nil
-	}
-	for i := -1; i < len(r.Siblings); i++ {
-		q := r.Pending
-		if i >= 0 {
-			q = &r.Siblings[i]
-		}
+	for i := range r.Open {
+		q := &r.Open[i]
 		switch {
-		case (q.Wait == nil) != (r.Pending.Wait == nil):
+		case (q.Wait == nil) != (r.Open[0].Wait == nil):
 			return invalid(r, "question %d has a wait, or has none, unlike the others", q.ID)
 		case q.Wait == nil && (q.Fired != 0 || !q.EndsAt.IsZero()):
 			return invalid(r, "question %d has no wait, but %d executed steps, or an end", q.ID, q.Fired)
@@ -199,18 +178,15 @@ func (r *Run) validateWaits() error {
 				q.EndsAt)
 		}
 	}
-	if at, _ := r.NextDue(); r.Pending.Wait != nil && !at.Equal(r.Deadline) {
+	if at, _ := r.NextDue(); len(r.Open) > 0 && r.Open[0].Wait != nil && !at.Equal(r.Deadline) {
 		return invalid(r, "its deadline is %s, and the next step of its questions is at %s", r.Deadline, at)
 	}
 	return nil
 }
 
 func (r *Run) validateAskedAt() error {
-	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
-		q := r.Pending
-		if i >= 0 {
-			q = &r.Siblings[i]
-		}
+	for i := range r.Open {
+		q := &r.Open[i]
 		if q.AskedAt.IsZero() || !storable(q.AskedAt) {
 			return invalid(r, "question %d has asked_at %s, want a time in UTC in microseconds", q.ID, q.AskedAt)
 		}
@@ -227,13 +203,9 @@ func (c *Commit) validateQuestions(prev *Run) error {
 			return invalid(r, "it settles interaction %d, which is not open", number)
 		}
 	}
-	if prev.Pending == nil {
-		asked := 0
-		if r.Pending != nil {
-			asked = 1 + len(r.Siblings)
-		}
-		if r.Interactions != prev.Interactions+asked {
-			return invalid(r, "interactions is %d, want %d", r.Interactions, prev.Interactions+asked)
+	if len(prev.Open) == 0 {
+		if r.Interactions != prev.Interactions+len(r.Open) {
+			return invalid(r, "interactions is %d, want %d", r.Interactions, prev.Interactions+len(r.Open))
 		}
 		return nil
 	}
@@ -241,11 +213,8 @@ func (c *Commit) validateQuestions(prev *Run) error {
 		return invalid(r, "interactions is %d, want %d: it waits", r.Interactions, prev.Interactions)
 	}
 	open := 0
-	for i := -1; i < len(prev.Siblings); i++ {
-		number := prev.Pending.ID
-		if i >= 0 {
-			number = prev.Siblings[i].ID
-		}
+	for i := range prev.Open {
+		number := prev.Open[i].ID
 		switch closed := c.settles(number); {
 		case r.OpenQuestion(number) != nil:
 			if err := c.validateNewVotes(prev, number); err != nil {
@@ -256,7 +225,7 @@ func (c *Commit) validateQuestions(prev *Run) error {
 			return invalid(r, "interaction %d goes without being settled", number)
 		}
 	}
-	if r.Pending != nil && open != 1+len(r.Siblings) {
+	if len(r.Open) > 0 && open != len(r.Open) {
 		return invalid(r, "a question is open that was not open before, and it waits already")
 	}
 	return nil

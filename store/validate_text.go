@@ -53,11 +53,8 @@ func (c *Commit) validateTexts() error {
 
 // plainHints reports whether the questions' hints have types that JSON decodes to.
 func (c *Commit) plainHints() bool {
-	if q := c.Run.Pending; q != nil && !plainValues(q.UIHints, 0) {
-		return false
-	}
-	for i := range c.Run.Siblings {
-		if !plainValues(c.Run.Siblings[i].UIHints, 0) {
+	for i := range c.Run.Open {
+		if !plainValues(c.Run.Open[i].UIHints, 0) {
 			return false
 		}
 	}
@@ -106,13 +103,11 @@ func (t *texts) run(r *Run) {
 	}
 	t.text("profile", string(r.Profile))
 	t.session(r.Session)
-	if r.Pending != nil {
-		t.question(r.Pending)
+	for i := range r.Open {
+		t.question(&r.Open[i])
 	}
-	for i := range r.Siblings {
-		t.question(&r.Siblings[i])
-	}
-	if a := r.Answer; a != nil {
+	for i := range r.Answers {
+		a := &r.Answers[i]
 		t.text("the answer's resolution_mode", string(a.Resolution))
 		t.text("the answer's text", a.Text)
 		t.text("the answer's actor", a.Actor)

@@ -10,11 +10,8 @@ import (
 // votes can have some, each from another person.
 func (r *Run) validateVotes() error {
 	given := 0
-	for i := -1; r.Pending != nil && i < len(r.Siblings); i++ {
-		q := r.Pending
-		if i >= 0 {
-			q = &r.Siblings[i]
-		}
+	for i := range r.Open {
+		q := &r.Open[i]
 		if err := q.Claim.Validate(); err != nil || q.Claim != nil && (!storable(q.Claim.Until) ||
 			q.DecidedBySeveral()) {
 			return invalid(r, "question %d has a claim that cannot be: %v", q.ID, err)

@@ -250,7 +250,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 		}
 		recovered = true
 		for _, run := range page.Runs {
-			recovered = recovered && run.Recovery == store.RecoveredWaiting && run.Pending != nil
+			recovered = recovered && run.Recovery == store.RecoveredWaiting && len(run.Open) > 0
 		}
 	}
 	r.Recovery = time.Since(begun).Seconds()

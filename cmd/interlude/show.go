@@ -22,7 +22,7 @@ func (c *conversation) opening(j *job, begun bool) {
 	}
 	switch c.run.State {
 	case lifecycle.StateWaitingUser:
-		c.screen.line(green, "↻ continues: it has been waiting for "+terminal.Span(time.Since(c.run.Pending.AskedAt)))
+		c.screen.line(green, "↻ continues: it has been waiting for "+terminal.Span(time.Since(c.run.Open[0].AskedAt)))
 	case lifecycle.StateQueued, lifecycle.StateRunning:
 		c.screen.line(green, fmt.Sprintf("↻ continues: it was interrupted in turn %d", c.run.Attempt))
 	default:
@@ -139,7 +139,7 @@ func (c *conversation) settled(at time.Time, text string, style terminal.Style, 
 // ask asks the person a question. An older question may already be settled.
 func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	c.asked = q.AskedAt
-	if !fresh && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
+	if !fresh && (len(c.run.Open) == 0 || c.run.Open[0].ID != q.InteractionID) {
 		return
 	}
 	c.open = &q

@@ -78,7 +78,7 @@ func TestK4HostIsKilledBetweenTheRepliesToTwoCalls(t *testing.T) {
 		killed(t, dir, "load,together", inState(t, c, fsm.StateWaitingUser))
 		run, err := c.Get(t.Context(), "r")
 		require.NoError(t, err)
-		open := run.OpenQuestions()
+		open := run.Open
 		require.Len(t, open, 2)
 		decide := func(i int) {
 			r := interaction.Reply{ID: open[i].ID, Seen: open[i].Digest(), Decision: interaction.Approve}

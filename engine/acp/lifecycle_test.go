@@ -104,7 +104,7 @@ func (h *host) asks(number int) lifecycle.Run {
 		run, err = h.Get(h.Context(), "r")
 		require.NoError(h, err)
 		require.NotContains(h, []fsm.State{fsm.StateFailed, fsm.StateSucceeded}, run.State, "%+v", run.Error)
-		return run.State == fsm.StateWaitingUser && run.Pending != nil && run.Pending.ID == number
+		return run.State == fsm.StateWaitingUser && len(run.Open) > 0 && run.Open[0].ID == number
 	})
 	return run
 }
@@ -152,7 +152,7 @@ func TestRunThatAsksForAPermissionWaitsWithoutAProcess(t *testing.T) {
 		run := h.asks(1)
 		require.False(h, run.Slot)
 		require.Equal(h, fsm.ProfileResumable, run.Profile)
-		require.Equal(h, interaction.Approval, run.Pending.Kind)
+		require.Equal(h, interaction.Approval, run.Open[0].Kind)
 		require.True(h, run.Deadline.IsZero())
 		require.False(h, lives(h.pid("self")))
 		h.reply(1, "Allow once")

@@ -50,7 +50,7 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 		"a permission that waits": func(h *host) {
 			h.submit(func(s *lifecycle.Spec) { s.SessionTimeout = time.Hour }, "tool touch made", "done made it")
 			run := h.asks(1)
-			require.Contains(h, run.Pending.Prompt, "touch made")
+			require.Contains(h, run.Open[0].Prompt, "touch made")
 			require.NoFileExists(h, filepath.Join(h.dir, "runs", "r", "work", "made"))
 			h.reply(1, "Allow")
 			h.ends(fsm.StateSucceeded, "")

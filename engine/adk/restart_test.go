@@ -34,7 +34,7 @@ func TestK4HostDiesBetweenTheRepliesToTwoCalls(t *testing.T) {
 				for i, which := range order {
 					waits, err := h.Get(t.Context(), run.ID)
 					require.NoError(t, err)
-					require.Len(t, waits.OpenQuestions(), 2-i)
+					require.Len(t, waits.Open, 2-i)
 					q := waits.OpenQuestion(which + 1)
 					require.NotNil(t, q)
 					r := decisions[string(q.Subject.Arguments)]

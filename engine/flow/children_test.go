@@ -217,7 +217,7 @@ func TestM3BranchesWaitForTheirChildren(t *testing.T) {
 		require.NoError(t, err)
 		ids := map[string]string{}
 		for _, kid := range kids.Runs {
-			ids[kid.Pending.Prompt] = kid.ID
+			ids[kid.Open[0].Prompt] = kid.ID
 		}
 		reply := func(word string) {
 			_, err = h.Reply(t.Context(), ids[word], lifecycle.Reply{ID: 1, Text: "yes"})

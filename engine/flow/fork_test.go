@@ -58,7 +58,7 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 		require.Equal(t, "charge Rome Ciao", l.String())
 
 		fork := h.fork("r", lifecycle.At{ID: "f", Question: 1, Answer: lifecycle.Reply{Text: "Oslo"}})
-		require.Equal(t, "words?", fork.Pending.Prompt)
+		require.Equal(t, "words?", fork.Open[0].Prompt)
 		require.Equal(t, "charge Rome Ciao Oslo", l.String(), "the charge was kept")
 		h.stop()
 		pruned, err := h.Prune(t.Context(), time.Now().Add(time.Hour))
@@ -268,7 +268,7 @@ func TestN11AForkOfAFunctionAsksApprovalsAgain(t *testing.T) {
 		for _, at := range []lifecycle.At{{Question: 1}, {Question: 2}, {Question: 2, Answer: answer}} {
 			done := l.String()
 			fork := h.fork("r", at)
-			require.Equal(t, "Pay?", fork.Pending.Prompt)
+			require.Equal(t, "Pay?", fork.Open[0].Prompt)
 			require.Equal(t, done, l.String())
 			approve(fork.ID)
 			if at.Question == 1 {
@@ -282,7 +282,7 @@ func TestN11AForkOfAFunctionAsksApprovalsAgain(t *testing.T) {
 			require.Equal(t, done+" paid from A", l.String())
 
 			again := h.fork(fork.ID, lifecycle.At{Question: 1})
-			require.Equal(t, "Pay?", again.Pending.Prompt, "a fork of the fork asks, too")
+			require.Equal(t, "Pay?", again.Open[0].Prompt, "a fork of the fork asks, too")
 		}
 	})
 }

@@ -121,7 +121,7 @@ func TestM2AMisplacedCtxHoldsTheRun(t *testing.T) {
 					h.submit(lifecycle.Spec{})
 					require.Regexp(t, `^\S.* is called (during|after the end of) \S.*, with the same Ctx: `, h.held())
 					r := h.run()
-					require.Empty(t, r.OpenQuestions())
+					require.Empty(t, r.Open)
 					require.Nil(t, r.Journal)
 					page, err := h.Runs(t.Context(), lifecycle.Query{})
 					require.NoError(t, err)

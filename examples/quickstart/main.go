@@ -152,7 +152,7 @@ func (c *chat) follow(ctx context.Context) error {
 	} else {
 		c.say(bold, "Continuing the garden party.")
 	}
-	if c.run.Pending != nil {
+	if len(c.run.Open) > 0 {
 		c.ask(c.run)
 	}
 	for ev, err := range c.lc.Events(ctx, c.run.ID, 0) {
@@ -195,7 +195,7 @@ func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
 		c.say(amber, "\n! There was no answer in time: the agent decides.")
 	case ev.Type == lifecycle.TypeInputRequired:
 		run, err := c.lc.Get(ctx, c.run.ID)
-		if err != nil || run.Pending == nil { // already answered elsewhere
+		if err != nil || len(run.Open) == 0 { // already answered elsewhere
 			return err
 		}
 		c.ask(run)
@@ -211,7 +211,7 @@ func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
 
 // ask shows the open question with its options and a hint.
 func (c *chat) ask(run lifecycle.Run) {
-	q := run.Pending
+	q := run.FirstOpen()
 	c.say(bold, "\n  "+q.Prompt)
 	hint := map[lifecycle.Kind]string{lifecycle.Confirm: "yes or no", lifecycle.OpenText: "in your own words",
 		lifecycle.ChooseOne: "a number, or your own words"}[q.Kind]

@@ -54,7 +54,7 @@ func (c *Caller) Load(ctx context.Context, run string) (View, error) {
 func (c *Caller) viewOf(r lifecycle.Run) View {
 	v := View{Run: r}
 	now := c.client.Now()
-	for _, q := range r.OpenQuestions() {
+	for _, q := range r.Open {
 		if MayAnswer(&q, c.actor, now) {
 			v.Asks = append(v.Asks, q)
 			continue

@@ -79,7 +79,7 @@ func OpenQuestion(ctx context.Context, c *lifecycle.Client, n Notice) (*lifecycl
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range run.OpenQuestions() {
+	for _, q := range run.Open {
 		if q.ID == about.Question {
 			return &q, nil
 		}

@@ -172,7 +172,7 @@ func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 		run, err := lc.Get(t.Context(), "r")
 		require.NoError(t, err)
 		links := linksOf(t, lc.Client)
-		address, err := links.For("r", *run.Pending, link.To("ada"))
+		address, err := links.For("r", run.Open[0], link.To("ada"))
 		require.NoError(t, err)
 		valid := strings.TrimPrefix(address, "https://example.com")
 		listener := serving(t, func(*web.Server) func(context.Context, net.Listener) error {

@@ -102,7 +102,7 @@ func TestK7WhatHappensWithoutAnAnswerIsShown(t *testing.T) {
 	run, err := w.lc.Get(t.Context(), "decides")
 	require.NoError(t, err)
 	run.AutoDecisions = run.MaxAutoDecisions
-	then, _ := run.EndOf(run.Pending)
+	then, _ := run.EndOf(run.FirstOpen())
 	require.Equal(t, lifecycle.ThenFail, then)
 }
 

@@ -231,7 +231,7 @@ func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 }
 
 func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Question {
-	all := r.OpenQuestions()
+	all := r.Open
 	out := make([]Question, len(all))
 	for i := range all {
 		out[i] = showQuestion(&all[i], actor, now)

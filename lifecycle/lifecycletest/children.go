@@ -230,7 +230,7 @@ var children = append([]testCase{
 			require.Equal(w, []any{parent.Hold, parent.OnInterrupt, parent.Strict},
 				[]any{child.Hold, child.OnInterrupt, child.Strict})
 			require.Nil(w, child.Budget)
-			require.Equal(w, child.Pending.AskedAt.Add(3*time.Minute), child.Deadline)
+			require.Equal(w, child.Open[0].AskedAt.Add(3*time.Minute), child.Deadline)
 			w.advance(3 * time.Minute)
 			w.is(k.child("r", "ask"), fsm.StateSucceeded)
 			w.is("r", fsm.StateSucceeded)

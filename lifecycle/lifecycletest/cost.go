@@ -47,7 +47,7 @@ func (w *world) answersCost(id string, answer func(n int)) {
 	w.agent.Plan(id, asksAll(interaction.Rule{}, strings.Split("12345678", "")...), completes("ok"))
 	w.submit(id)
 	parked := w.is(id, fsm.StateWaitingUser)
-	require.Len(w, parked.OpenQuestions(), replies)
+	require.Len(w, parked.Open, replies)
 	before := meter.Counters()
 	answer(replies)
 	run := w.is(id, fsm.StateSucceeded)

@@ -141,7 +141,7 @@ func outputCases() (all []testCase) {
 				require.Contains(w, run.Error.Message, limit)
 			}
 			if c.state == fsm.StateWaitingUser {
-				require.Contains(w, run.Pending.Prompt, limit)
+				require.Contains(w, run.Open[0].Prompt, limit)
 			}
 		})})
 	}

@@ -161,7 +161,7 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 
 // ruleMet reports whether the run continues with the next reply to an open question.
 func (l *life) ruleMet(run *lifecycle.Run) bool {
-	open := len(run.OpenQuestions())
+	open := len(run.Open)
 	if q := run.OpenQuestion(l.answers(run)); l.v.votes && q != nil && len(q.Votes) == 0 {
 		return false
 	}
@@ -170,7 +170,7 @@ func (l *life) ruleMet(run *lifecycle.Run) bool {
 
 // fires is what happens to the waiting run at its deadline; empty if it is not one event.
 func (l *life) fires(run *lifecycle.Run) fsm.Event {
-	open := run.OpenQuestions()
+	open := run.Open
 	switch {
 	case l.v.then == "" && l.v.strict:
 		return fsm.EventInteractionWaitTimeout
@@ -191,7 +191,7 @@ func (l *life) fires(run *lifecycle.Run) fsm.Event {
 // answers returns the question for a person's next reply: an open one, not always the first, or the
 // last one that was open.
 func (l *life) answers(run *lifecycle.Run) int {
-	if open := run.OpenQuestions(); len(open) > 0 {
+	if open := run.Open; len(open) > 0 {
 		return open[int(run.Version)%len(open)].ID
 	}
 	return max(run.Interactions, 1)

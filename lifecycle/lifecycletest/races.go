@@ -127,11 +127,11 @@ var races = []testCase{
 						w.Errorf("history: %v", err)
 						return
 					}
-					if (run.State == fsm.StateWaitingUser) != (run.Pending != nil) {
-						w.Errorf("state %s with pending %v", run.State, run.Pending)
+					if (run.State == fsm.StateWaitingUser) != (len(run.Open) > 0) {
+						w.Errorf("state %s with pending %v", run.State, run.FirstOpen())
 					}
 					open := 0
-					if run.Pending != nil {
+					if len(run.Open) > 0 {
 						open = 1
 					}
 					if len(records)+open != run.Interactions {
@@ -148,7 +148,7 @@ var races = []testCase{
 		for i := range rounds {
 			run, err := w.Get(w.ctx, "r")
 			require.NoError(w, err)
-			for run.State != fsm.StateWaitingUser || run.Pending.ID != i+1 {
+			for run.State != fsm.StateWaitingUser || run.Open[0].ID != i+1 {
 				time.Sleep(time.Millisecond)
 				run, err = w.Get(w.ctx, "r")
 				require.NoError(w, err)

@@ -90,7 +90,7 @@ func (l *life) checkWaits(run *lifecycle.Run) {
 		return
 	}
 	var next time.Time
-	for _, q := range run.OpenQuestions() {
+	for _, q := range run.Open {
 		d := run.SessionTimeout
 		end, moved := l.ends[q.ID]
 		if !moved {

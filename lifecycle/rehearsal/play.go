@@ -176,7 +176,7 @@ func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
 		return
 	}
 	now := time.Now()
-	for _, q := range run.OpenQuestions() {
+	for _, q := range run.Open {
 		id := asked{run.ID, q.ID}
 		look, ok := known[id]
 		switch {

@@ -168,18 +168,15 @@ func showRun(w *world, a *args) (string, error) {
 		add(true, "block: %s until %s, %s %q", b.Kind, until, b.Code, b.Reason)
 		add(len(b.Choices) > 0, "choices: %q", b.Choices)
 	}
-	if r.Pending != nil {
-		add(true, "pending: %s", w.formatQuestion(r.Pending))
-	}
-	for _, q := range r.Siblings {
-		add(true, "pending: %s", w.formatQuestion(&q))
+	for i := range r.Open {
+		add(true, "pending: %s", w.formatQuestion(&r.Open[i]))
 	}
 	if t := r.Together; t != nil && !t.Inherited {
 		add(true, "asked together: %d from question %d on, %d answers needed, stop on reject %t, %d replies", t.Asked,
 			t.First, t.Rule.Needs(t.Asked), t.Rule.StopOnReject, t.Replies)
 	}
-	if r.Answer != nil {
-		add(true, "answer: %s %q", r.Answer.Resolution, r.Answer.Text)
+	if len(r.Answers) > 0 {
+		add(true, "answer: %s %q", r.Answers[0].Resolution, r.Answers[0].Text)
 	}
 	add(!r.LastAutoDecisionAt.IsZero(), "last_auto_decision_at=%s", w.formatTime(r.LastAutoDecisionAt))
 	add(r.RecoveryReason != "", "recovered_at=%s reason=%q", w.formatTime(r.RecoveredAt), r.RecoveryReason)
@@ -255,8 +252,8 @@ func showRuns(w *world, a *args) (string, error) {
 	for i := range page.Runs {
 		r := &page.Runs[i]
 		line := w.formatRun(r)
-		if r.Pending != nil {
-			line += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.formatTime(r.Pending.AskedAt))
+		if len(r.Open) > 0 {
+			line += fmt.Sprintf(" %q since %s", r.Open[0].Prompt, w.formatTime(r.Open[0].AskedAt))
 		}
 		lines = append(lines, line)
 	}
@@ -294,7 +291,7 @@ func showInbox(w *world, a *args) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		q.After = store.Cursor{At: r.Pending.AskedAt, ID: r.ID}.String()
+		q.After = store.Cursor{At: r.Open[0].AskedAt, ID: r.ID}.String()
 	}
 	if a.flags["count"] {
 		n, err := w.client("").CountInbox(w.ctx, q)

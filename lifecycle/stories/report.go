@@ -79,19 +79,19 @@ func (w *world) formatRun(r *store.Run) string {
 	add(r.Attempt > 0, "attempt=%d", r.Attempt)
 	add(!r.State.Terminal(), "slot=%s", map[bool]string{true: "yes", false: "no"}[r.Slot])
 	add(r.Owner != "", "owner=%s", w.shared.nodeName(r.Owner))
-	if r.Pending != nil {
-		open := fmt.Sprint(r.Pending.ID)
-		for _, q := range r.Siblings {
+	if len(r.Open) > 0 {
+		open := fmt.Sprint(r.Open[0].ID)
+		for _, q := range r.Open[1:] {
 			open += fmt.Sprintf(",%d", q.ID)
 		}
 		add(true, "question=%s", open)
 		add(r.Deadline.IsZero(), "deadline=none")
 	}
 	add(!r.Deadline.IsZero(), "deadline=%s", w.formatTime(r.Deadline))
-	if r.Answer != nil {
-		add(true, "answer=%d", r.Answer.ID)
+	if len(r.Answers) > 0 {
+		add(true, "answer=%d", r.Answers[0].ID)
 	}
-	if t := r.Together; t != nil && r.Pending == nil && !t.Inherited {
+	if t := r.Together; t != nil && len(r.Open) == 0 && !t.Inherited {
 		add(true, "answers=%d-%d", t.First, t.First+t.Asked-1)
 	}
 	add(r.Held(), "held")

@@ -182,7 +182,7 @@ func (w *world) checkEnd() error {
 		if r.Slot {
 			held[r.Pool]++
 		}
-		if err == nil && r.State.Terminal() && (r.Slot || r.Owner != "" || r.Pending != nil) {
+		if err == nil && r.State.Terminal() && (r.Slot || r.Owner != "" || len(r.Open) > 0) {
 			err = errors.New("it has ended, and holds something")
 		}
 		if err == nil {

@@ -150,8 +150,8 @@ func (w *world) submit(spec lifecycle.Spec, steps ...string) string {
 func (w *world) asked(id, prompt string) int {
 	w.Helper()
 	run := w.when(id, func(run lifecycle.Run) bool { return run.State == fsm.StateWaitingUser })
-	require.Equal(w, prompt, run.Pending.Prompt)
-	return run.Pending.ID
+	require.Equal(w, prompt, run.Open[0].Prompt)
+	return run.Open[0].ID
 }
 
 // reply answers the run's question.

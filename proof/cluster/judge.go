@@ -104,7 +104,7 @@ func (e *evidence) heard() []string {
 
 // intact checks that a parked run is as it was when it was parked.
 func (e *evidence) intact() (wrong []string) {
-	q := e.run.Pending
+	q := e.run.FirstOpen()
 	switch {
 	case q == nil || q.ID != 1 || q.Prompt != question(e.plan.id, 1) || e.run.Slot || len(e.history) > 0:
 		wrong = append(wrong, fmt.Sprintf("it waits with question %+v, slot %t, %d settled", q, e.run.Slot,

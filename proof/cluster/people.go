@@ -90,12 +90,12 @@ func (p *people) answerKnown(ctx context.Context, open lifecycle.InboxQuestion) 
 // answerOnce deals with the run's open question, unless another goroutine does already.
 func (p *people) answerOnce(ctx context.Context, run lifecycle.Run) {
 	d := p.ledger.of(run.ID)
-	if d == nil || run.Pending == nil || run.Pending.ID > len(d.plan.acts) {
+	if d == nil || len(run.Open) == 0 || run.Open[0].ID > len(d.plan.acts) {
 		return // the checks report a run that asks more than it should
 	}
 	p.mu.Lock()
-	known := p.seen[run.ID] >= run.Pending.ID
-	p.seen[run.ID] = max(p.seen[run.ID], run.Pending.ID)
+	known := p.seen[run.ID] >= run.Open[0].ID
+	p.seen[run.ID] = max(p.seen[run.ID], run.Open[0].ID)
 	p.mu.Unlock()
 	if !known {
 		p.work.Go(func() { p.deal(ctx, d, run) })
@@ -104,7 +104,7 @@ func (p *people) answerOnce(ctx context.Context, run lifecycle.Run) {
 
 // deal follows the plan.
 func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
-	q := run.Pending.ID
+	q := run.Open[0].ID
 	say := func(who string) *saying {
 		return p.say(ctx, d, q, fmt.Sprintf("%s-%d", who, q), fmt.Sprintf("%s, says %s to question %d", run.ID, who, q))
 	}
@@ -112,7 +112,7 @@ func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
 	switch {
 	case d.plan.kind == parked:
 		d.mu.Lock()
-		d.open = run.Pending
+		d.open = run.FirstOpen()
 		d.mu.Unlock()
 	case what == late && !run.Deadline.IsZero():
 		cast.Pause(ctx, time.Until(run.Deadline)-d.plan.delays[q-1]/4)

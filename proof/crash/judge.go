@@ -232,8 +232,8 @@ func (v Verdict) end(p *Plan, l *life) error {
 	if end != p.Ends && (!v.Crashed || !slices.Contains(p.Broken, end)) {
 		return fmt.Errorf("it ended as %v (%+v), want %v", end, r.Error, p.Ends)
 	}
-	if r.Slot || r.Owner != "" || r.Pending != nil || len(l.records) != r.Interactions {
-		return fmt.Errorf("slot %t, owner %q, pending %v, %d of %d questions settled", r.Slot, r.Owner, r.Pending,
+	if r.Slot || r.Owner != "" || len(r.Open) > 0 || len(l.records) != r.Interactions {
+		return fmt.Errorf("slot %t, owner %q, pending %v, %d of %d questions settled", r.Slot, r.Owner, r.FirstOpen(),
 			len(l.records), r.Interactions)
 	}
 	if !v.Crashed && l.requeued > 0 && p.Leave == "" && p.Place == "" {

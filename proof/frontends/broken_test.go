@@ -44,7 +44,7 @@ func replacing(change func(r *http.Request, a *answer)) around {
 func looksFirst(h http.Handler, c *lifecycle.Client) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		run, err := c.Get(r.Context(), strings.Split(r.URL.Path, "/")[min(4, strings.Count(r.URL.Path, "/"))])
-		if !isReply(r) || err != nil || run.Pending == nil {
+		if !isReply(r) || err != nil || len(run.Open) == 0 {
 			h.ServeHTTP(w, r)
 			return
 		}

@@ -203,12 +203,8 @@ func isVote(c *store.Commit) bool {
 // openAs returns the record with its open questions changed.
 func openAs(r store.Run, change func(*interaction.Question)) store.Run {
 	r = r.Clone()
-	for i := range r.OpenQuestions() {
-		q := r.Pending
-		if i > 0 {
-			q = &r.Siblings[i-1]
-		}
-		change(q)
+	for i := range r.Open {
+		change(&r.Open[i])
 	}
 	return r
 }
@@ -233,7 +229,7 @@ var brokenStores = map[string]func() *broken{
 			if !errors.Is(err, store.ErrConflict) || !isReply(&c) {
 				return err
 			}
-			again, failed := rebased(ctx, s, c, func(r *store.Run) { r.Answer = c.Run.Answer })
+			again, failed := rebased(ctx, s, c, func(r *store.Run) { r.Answers = c.Run.Answers })
 			if again.Settled = nil; failed != nil || again.Run.State != fsm.StateQueued || one(ctx, s, again) != nil {
 				return err
 			}
@@ -282,13 +278,9 @@ var brokenStores = map[string]func() *broken{
 			error) {
 			due, next, err := s.Due(ctx, now, limit)
 			for i := range due {
-				if q := due[i].Pending; q != nil {
-					again := *q
-					again.Fired = 0
-					due[i].Pending = &again
-				}
-				for j := range due[i].Siblings {
-					due[i].Siblings[j].Fired = 0
+				due[i].Open = slices.Clone(due[i].Open)
+				for j := range due[i].Open {
+					due[i].Open[j].Fired = 0
 				}
 			}
 			return due, next, err
@@ -482,8 +474,8 @@ var brokenStores = map[string]func() *broken{
 			}
 			again, failed := rebased(ctx, s, c, func(r *store.Run) {
 				if ends {
-					r.State, r.FinishedAt, r.Slot, r.Owner, r.Answer = c.Run.State, r.UpdatedAt, false, "", nil
-					r.Pending, r.Deadline, r.Error, r.Output = nil, time.Time{}, c.Run.Error, c.Run.Output
+					r.State, r.FinishedAt, r.Slot, r.Owner, r.Answers = c.Run.State, r.UpdatedAt, false, "", nil
+					r.Open, r.Deadline, r.Error, r.Output = nil, time.Time{}, c.Run.Error, c.Run.Output
 				}
 			})
 			if again.Fence = nil; failed != nil || one(ctx, s, again) != nil {
@@ -582,7 +574,7 @@ func askingEverybody(body []byte) []byte {
 
 // putToOthers reports whether an open question of the one record is put to others in the other one.
 func putToOthers(now, then *store.Run) bool {
-	for _, q := range then.OpenQuestions() {
+	for _, q := range then.Open {
 		if is := now.OpenQuestion(q.ID); is != nil && !is.To.Equal(q.To) {
 			return true
 		}

@@ -51,21 +51,21 @@ func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 // asked parks a run. A sticky run keeps its slot.
 func asked(prev store.Run, now time.Time, sticky bool) store.Commit {
 	return changed(prev, now, func(r *store.Run) {
-		r.State, r.Slot, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, fsm.ProfileResumable, nil
+		r.State, r.Slot, r.Profile, r.Answers = fsm.StateWaitingUser, sticky, fsm.ProfileResumable, nil
 		if sticky {
 			r.Profile = fsm.ProfileStickyProcess
 		}
 		r.Interactions++
-		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm,
-			Prompt: "Go on?", AskedAt: r.UpdatedAt}
+		r.Open = []interaction.Question{{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm,
+			Prompt: "Go on?", AskedAt: r.UpdatedAt}}
 	})
 }
 
 func answered(prev store.Run, now time.Time) store.Commit {
-	a := interaction.Reply{ID: prev.Pending.ID, Text: "yes"}.Answer(now)
-	record := interaction.Settle(*prev.Pending, a, "", "")
+	a := interaction.Reply{ID: prev.Open[0].ID, Text: "yes"}.Answer(now)
+	record := interaction.Settle(prev.Open[0], a, "", "")
 	c := queuedAgain(prev, now)
-	c.Run.Pending, c.Run.Answer, c.Settled = nil, &a, []interaction.Record{record}
+	c.Run.Open, c.Run.Answers, c.Settled = nil, []interaction.Answer{a}, []interaction.Record{record}
 	return c
 }
 
@@ -84,10 +84,10 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 
 func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	c := changed(prev, now, func(r *store.Run) {
-		r.State, r.FinishedAt, r.Slot, r.Owner, r.Pending, r.Answer = state, now, false, "", nil, nil
+		r.State, r.FinishedAt, r.Slot, r.Owner, r.Open, r.Answers = state, now, false, "", nil, nil
 	})
-	if prev.Pending != nil {
-		record := interaction.Abandon(*prev.Pending, now)
+	if len(prev.Open) > 0 {
+		record := interaction.Abandon(prev.Open[0], now)
 		c.Settled = []interaction.Record{record}
 	}
 	return c

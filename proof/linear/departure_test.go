@@ -34,8 +34,8 @@ func TestEachDepartureIsHeeded(t *testing.T) {
 	// write is a commit of the record, changed so.
 	write := func(event string, fence *store.Fence, change func(*store.Run)) linear.Input {
 		after, settles := changed(r, later(), change).Run, 0
-		if after.Answer != nil {
-			settles = after.Answer.ID
+		if len(after.Answers) > 0 {
+			settles = after.Answers[0].ID
 		}
 		return linear.Input{Kind: linear.Write, Change: &linear.Change{Event: event, Expect: r.Version, Fence: fence,
 			Settles: settles, After: after}}
@@ -49,16 +49,16 @@ func TestEachDepartureIsHeeded(t *testing.T) {
 
 		park := write("turn.needs_input", &store.Fence{Node: node, Epoch: r.Epoch}, func(r *store.Run) {
 			r.Session = &interaction.SessionHandle{Engine: "agent"}
-			r.State, r.Slot, r.Profile, r.Answer = fsm.StateWaitingUser, false, fsm.ProfileResumable, nil
+			r.State, r.Slot, r.Profile, r.Answers = fsm.StateWaitingUser, false, fsm.ProfileResumable, nil
 			r.Interactions++
-			r.Pending, r.Seq = &interaction.Question{ID: r.Interactions}, r.Seq+1
+			r.Open, r.Seq = []interaction.Question{{ID: r.Interactions}}, r.Seq+1
 		})
 		follow(park, linear.Output{})
 		r = park.Change.After
 
-		answer := interaction.Reply{ID: r.Pending.ID, Text: "yes"}.Answer(now)
+		answer := interaction.Reply{ID: r.Open[0].ID, Text: "yes"}.Answer(now)
 		accept := func(r *store.Run) {
-			r.State, r.Owner, r.Pending, r.Answer = fsm.StateQueued, "", nil, &answer
+			r.State, r.Owner, r.Open, r.Answers = fsm.StateQueued, "", nil, []interaction.Answer{answer}
 			r.Seq++
 		}
 		early := write("interaction.reply.accepted", nil, accept)

@@ -203,7 +203,7 @@ func (p *person) acts(ctx context.Context) {
 	default:
 		p.get(ctx)
 		if p.last.State == fsm.StateWaitingUser {
-			switch open := p.last.OpenQuestions(); p.rng.IntN(8) {
+			switch open := p.last.Open; p.rng.IntN(8) {
 			case 0:
 				p.extend(ctx)
 			case 1:
@@ -212,7 +212,7 @@ func (p *person) acts(ctx context.Context) {
 				p.reply(ctx, open[p.rng.IntN(len(open))].ID)
 			}
 		}
-		if open := p.last.OpenQuestions(); len(open) > 0 && p.rng.IntN(4) == 0 {
+		if open := p.last.Open; len(open) > 0 && p.rng.IntN(4) == 0 {
 			p.claimQuestion(ctx, open[p.rng.IntN(len(open))].ID)
 		} else if p.last.Interactions > 0 && p.rng.IntN(8) == 0 {
 			p.claimQuestion(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
@@ -345,7 +345,7 @@ func (p *person) reply(ctx context.Context, id int) {
 // refused, the clock has passed it. The history has no clock, so the outcome is recorded as
 // unknown.
 func (p *person) extend(ctx context.Context) {
-	open := p.last.OpenQuestions()
+	open := p.last.Open
 	q := open[p.rng.IntN(len(open))]
 	if q.Wait == nil {
 		return
@@ -382,7 +382,7 @@ func (p *person) actor() lifecycle.Actor {
 // reassign reassigns an open question, if it still has the audience that the person saw last.
 // Sometimes the host does so itself.
 func (p *person) reassign(ctx context.Context) {
-	open := p.last.OpenQuestions()
+	open := p.last.Open
 	q, by, to := open[p.rng.IntN(len(open))], p.actor(), drawAudience(p.rng)
 	if p.rng.IntN(4) == 0 {
 		by = linear.Person("")

@@ -100,7 +100,7 @@ func putTo(to, before string) string {
 
 // audiencesOf lists the audiences of a record's open questions, except open ones.
 func audiencesOf(r *store.Run) (text string) {
-	for _, q := range r.OpenQuestions() {
+	for _, q := range r.Open {
 		if q.To != nil {
 			text += fmt.Sprintf("%d %s\n", q.ID, TextOfAudience(q.To))
 		}
@@ -128,7 +128,7 @@ func (now run) put(question int, to string) run {
 
 // claimsOf lists the claims of the open questions of a record, as "QUESTION PERSON".
 func claimsOf(r *store.Run) (text string) {
-	for _, q := range r.OpenQuestions() {
+	for _, q := range r.Open {
 		if q.Claim != nil {
 			text += fmt.Sprintf("%d %s\n", q.ID, q.Claim.Actor)
 		}

@@ -51,8 +51,8 @@ func (s *script) refuse(in linear.Input, out linear.Output) {
 func (s *script) claim() {
 	s.Helper()
 	s.r = changed(s.r, s.now, func(r *store.Run) {
-		r.State, r.Slot, r.Owner, r.Epoch, r.Attempt, r.Answer = fsm.StateRunning, true, "a", r.Epoch+1, r.Attempt+1,
-			s.r.Answer
+		r.State, r.Slot, r.Owner, r.Epoch, r.Attempt, r.Answers = fsm.StateRunning, true, "a", r.Epoch+1, r.Attempt+1,
+			s.r.Answers
 	}).Run
 	claimed := s.r.Clone()
 	s.follow(linear.Input{Kind: linear.Claim, Node: "a", After: &claimed}, linear.Output{})
@@ -61,10 +61,10 @@ func (s *script) claim() {
 // park is the commit that parks the run with this question.
 func (s *script) park(q interaction.Question, began bool) linear.Input {
 	after := changed(s.r, s.now, func(r *store.Run) {
-		r.State, r.Slot, r.Profile, r.Answer = fsm.StateWaitingUser, false, fsm.ProfileResumable, nil
+		r.State, r.Slot, r.Profile, r.Answers = fsm.StateWaitingUser, false, fsm.ProfileResumable, nil
 		r.Interactions++
 		q.ID = r.Interactions
-		r.Pending, r.Seq = &q, r.Seq+1
+		r.Open, r.Seq = []interaction.Question{q}, r.Seq+1
 	}).Run
 	return linear.Input{Kind: linear.Write, Change: &linear.Change{Event: "turn.needs_input", Expect: s.r.Version,
 		Fence: &store.Fence{Node: "a", Epoch: s.r.Epoch}, After: after, Began: began}}

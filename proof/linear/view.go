@@ -52,17 +52,17 @@ func ViewOf(r *store.Run) View {
 		Session:  r.Session != nil,
 		Deadline: micros(r.Deadline), Recovery: string(r.Recovery),
 	}
-	if r.Pending != nil {
-		v.Pending = r.Pending.ID
+	if len(r.Open) > 0 {
+		v.Pending = r.Open[0].ID
 	}
-	v.Siblings, v.Waits = numbers(r.OpenQuestions()), waitsOf(r)
+	v.Siblings, v.Waits = numbers(r.Open), waitsOf(r)
 	v.Claims, v.To, v.Votes, v.Voted = claimsOf(r), audiencesOf(r), votesOf(r), r.Votes
 	if t := r.Together; t != nil {
 		v.Asked, v.Needs, v.Replies, v.Stops = t.Asked, t.Rule.Needs(t.Asked), t.Replies, t.Rule.StopOnReject
 		v.Inherits = t.Inherited
 	}
-	if r.Answer != nil {
-		a := r.Answer
+	if len(r.Answers) > 0 {
+		a := r.Answers[0]
 		v.Answer = answer(a.ID, string(a.Resolution), said(a.Decision, a.Text, ballot(a.ID, a.Votes)))
 	}
 	if f := r.ForkedFrom; f != nil {

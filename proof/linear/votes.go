@@ -32,7 +32,7 @@ func TextOfPolicy(q *interaction.Question) string {
 // startPolicies records the requirements of the questions that a turn has just asked. The submitter
 // may be excepted.
 func (now run) startPolicies(c *Change) (next run, wrong string) {
-	asked := c.After.OpenQuestions()
+	asked := c.After.Open
 	if len(asked) != len(now.open()) {
 		return now, fmt.Sprintf("%d questions are open, want %d", len(asked), len(now.open()))
 	}
@@ -93,7 +93,7 @@ func ballot(question int, votes []interaction.Vote) (text string) {
 
 // votesOf lists the votes on the open questions of a record.
 func votesOf(r *store.Run) (text string) {
-	for _, q := range r.OpenQuestions() {
+	for _, q := range r.Open {
 		text += ballot(q.ID, q.Votes)
 	}
 	return text

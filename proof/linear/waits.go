@@ -125,7 +125,7 @@ func seenWait(id, fired int, end int64) string {
 
 // waitsOf is a record's view of its questions' waits.
 func waitsOf(r *store.Run) (text string) {
-	for _, q := range r.OpenQuestions() {
+	for _, q := range r.Open {
 		if q.Wait != nil {
 			text += seenWait(q.ID, int(q.Fired), micros(q.EndsAt))
 		}
@@ -152,7 +152,7 @@ func (now run) dropWait(id int) run {
 // startWaits gives the open questions the waits with which they were asked. If only some have a
 // wait, the others follow the run's policy.
 func (m *Model) startWaits(now run, c *Change) (next run, wrong string) {
-	open := c.After.OpenQuestions()
+	open := c.After.Open
 	texts, own := make([]string, len(open)), false
 	for i := range open {
 		if texts[i] = TextOf(open[i].Wait); c.Evidence != nil && i < len(c.Evidence.Waits) {

@@ -80,8 +80,8 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 		then.Profile, then.Session = string(c.After.Profile), c.After.Session != nil
 	}
 	facts := then.facts()
-	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || c.After.Pending != nil &&
-		c.After.Pending.ID == now.Pending)
+	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || len(c.After.Open) > 0 &&
+		c.After.Open[0].ID == now.Pending)
 	if now.waits != "" {
 		facts["own_wait"], facts["strict"] = true, now.endFails()
 	}
@@ -160,12 +160,11 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 		}
 		next.AutoDecisions++
 	case t.Event == "interaction.reply.accepted": // only in histories of a store, where nodes reply
-		a := c.After.Answer
-		if a == nil {
+		if len(c.After.Answers) == 0 {
 			return now, "an accepted reply leaves no answer"
 		}
 		next = now.settle(settled{id: now.Pending, resolution: userReply})
-		next.Answer = answer(now.Pending, userReply, a.Text)
+		next.Answer = answer(now.Pending, userReply, c.After.Answers[0].Text)
 	case now.Pending != 0 && t.To != "waiting_user":
 		next = now.settleAll(abandoned)
 	}

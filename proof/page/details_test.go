@@ -118,7 +118,7 @@ func TestK7ADayMoreIsADayOfTheCalendar(t *testing.T) {
 	ada.sees("Extended.")
 	run, err := w.lc.Get(t.Context(), "r")
 	require.NoError(t, err)
-	_, at := run.EndOf(&run.OpenQuestions()[0])
+	_, at := run.EndOf(&run.Open[0])
 	require.WithinDuration(t, end.AddDate(0, 0, 1), at, 0)
 }
 
@@ -203,7 +203,7 @@ func TestL1WhyNotFollowsTheQuestion(t *testing.T) {
 	eve.until(`/not for you.*finance/.test(` + why + `)`)
 	run, err := w.lc.Get(t.Context(), "r")
 	require.NoError(t, err)
-	asked := run.OpenQuestions()[0].To
+	asked := run.Open[0].To
 	require.NoError(t, w.lc.Reassign(t.Context(), "r", 1, asked, lifecycle.Audience{Users: []string{"carl"}}))
 	eve.until(`/not for you.*carl/.test(` + why + `)`)
 }

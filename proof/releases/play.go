@@ -177,7 +177,7 @@ func (h *host) enter(ctx context.Context, p *part) error {
 	h.clock.pass(p.passes)
 	if p.then == "" {
 		return h.until(ctx, p.id, "done with the steps that are due", func(r *lifecycle.Run) bool {
-			q := r.Pending
+			q := r.FirstOpen()
 			return q == nil || !q.StepDue() || q.NextDue().After(h.clock.Now())
 		})
 	}

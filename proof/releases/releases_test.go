@@ -75,8 +75,8 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 		run, err := store.Decode([]byte(line.Record))
 		require.NoError(t, err)
 		seen[run.State], seen[run.Profile], seen[run.Mode], seen[run.Recovery] = true, true, true, true
-		if run.Pending != nil {
-			seen[run.Pending.Kind], seen[run.Pending.DefaultPolicy] = true, true
+		if len(run.Open) > 0 {
+			seen[run.Open[0].Kind], seen[run.Open[0].DefaultPolicy] = true, true
 			seen[waitingAs{run.Profile, run.Strict}] = true
 		}
 		if run.Block != nil {
@@ -86,17 +86,17 @@ func TestTheCastStandsInEveryWay(t *testing.T) {
 			"fork": run.ForkedFrom != nil, "meta": strings.Contains(line.Spec, "traceparent"),
 			"budget and usage": run.Budget != nil && run.Budget.Used.Tokens == 42,
 			"not before":       run.Attempt == 0 && !run.NotBefore.IsZero(),
-			"form":             run.Pending != nil && run.Pending.Schema != nil && !run.Pending.AlsoText,
-			"form or text":     run.Pending != nil && run.Pending.Schema != nil && run.Pending.AlsoText,
-			"only":             run.Pending != nil && run.Pending.Only,
-			"approval":         run.Pending != nil && run.Pending.Subject != nil,
-			"several":          run.Together != nil && run.Together.Replies > 0 && len(run.Siblings) > 0,
+			"form":             len(run.Open) > 0 && run.Open[0].Schema != nil && !run.Open[0].AlsoText,
+			"form or text":     len(run.Open) > 0 && run.Open[0].Schema != nil && run.Open[0].AlsoText,
+			"only":             len(run.Open) > 0 && run.Open[0].Only,
+			"approval":         len(run.Open) > 0 && run.Open[0].Subject != nil,
+			"several":          run.Together != nil && run.Together.Replies > 0 && len(run.Open) > 1,
 			"awaits children":  run.AwaitsChildren(),
 			"open child":       run.Parent() != "" && run.State == waiting,
 			"child kept":       run.KeptForParent(),
 			"journal":          run.Journal != nil && run.Journal.Entries == 1,
 			"several answers":  run.Together != nil && run.State == queued,
-			"asked of some":    run.Pending != nil && run.Pending.To != nil,
+			"asked of some":    len(run.Open) > 0 && run.Open[0].To != nil,
 		} {
 			if is {
 				seen[what] = true
@@ -328,8 +328,8 @@ func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 				}
 				_ = w.Resume(w.Context(), r.ID, resume) // it may have continued automatically: only its end
 				// matters
-			case r.Next == answered && run.Pending != nil:
-				_, err := w.Reply(w.Context(), r.ID, replyTo(run.Pending))
+			case r.Next == answered && len(run.Open) > 0:
+				_, err := w.Reply(w.Context(), r.ID, replyTo(run.FirstOpen()))
 				require.NoError(w, err, r.ID)
 			}
 			return false

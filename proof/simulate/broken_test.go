@@ -165,11 +165,11 @@ type unremembering struct {
 func (s *unremembering) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
 	due, next, err := s.Store.Due(ctx, now, limit)
 	for i := range due {
-		if q := due[i].Pending; q != nil && q.Fired > 0 {
+		if q := due[i].FirstOpen(); q != nil && q.Fired > 0 {
 			if s.reads++; s.reads%3 == 0 {
 				again := *q
 				again.Fired = 0
-				due[i].Pending = &again
+				due[i].Open = []interaction.Question{again}
 			}
 		}
 	}
@@ -182,14 +182,14 @@ type stale struct{ store.Store }
 func (s stale) Commit(ctx context.Context, batch []store.Commit) []error {
 	batch = slices.Clone(batch)
 	for i := range batch {
-		q := batch[i].Run.Pending
+		q := batch[i].Run.FirstOpen()
 		before, err := s.Run(ctx, batch[i].Run.ID)
-		if err != nil || q == nil || before.Pending == nil || before.Pending.ID != q.ID {
+		if err != nil || q == nil || len(before.Open) == 0 || before.Open[0].ID != q.ID {
 			continue
 		}
 		changed := *q
-		changed.To = before.Pending.To
-		batch[i].Run.Pending = &changed
+		changed.To = before.Open[0].To
+		batch[i].Run.Open = []interaction.Question{changed}
 	}
 	return s.Store.Commit(ctx, batch)
 }
@@ -199,10 +199,10 @@ type blind struct{ store.Store }
 
 func (s blind) Run(ctx context.Context, id string) (store.Run, error) {
 	run, err := s.Store.Run(ctx, id)
-	if err == nil && run.Pending != nil && run.Pending.Claim != nil {
-		shown := *run.Pending
+	if err == nil && len(run.Open) > 0 && run.Open[0].Claim != nil {
+		shown := run.Open[0]
 		shown.Claim = nil
-		run.Pending = &shown
+		run.Open = []interaction.Question{shown}
 	}
 	return run, err
 }
@@ -230,15 +230,15 @@ func (s unmoved) Commit(ctx context.Context, batch []store.Commit) []error {
 	batch = slices.Clone(batch)
 	for i := range batch {
 		c := &batch[i]
-		q := c.Run.Pending
+		q := c.Run.FirstOpen()
 		before, err := s.Run(ctx, c.Run.ID)
-		if err != nil || q == nil || before.Pending == nil || before.Pending.ID != q.ID || len(c.Events) == 0 ||
+		if err != nil || q == nil || len(before.Open) == 0 || before.Open[0].ID != q.ID || len(c.Events) == 0 ||
 			!bytes.Contains(c.Events[0].Body, []byte(`"change":"reassign"`)) {
 			continue
 		}
 		changed := *q
-		changed.To = before.Pending.To
-		c.Run.Pending = &changed
+		changed.To = before.Open[0].To
+		c.Run.Open = []interaction.Question{changed}
 	}
 	return s.Store.Commit(ctx, batch)
 }
@@ -251,16 +251,16 @@ func (s unsteady) Commit(ctx context.Context, batch []store.Commit) []error {
 	for i := range batch {
 		run := &batch[i].Run
 		before, err := s.Run(ctx, run.ID)
-		if err != nil || run.Pending == nil {
+		if err != nil || len(run.Open) == 0 {
 			continue
 		}
-		open := run.OpenQuestions()
+		open := slices.Clone(run.Open)
 		for j := range open {
 			if q := before.OpenQuestion(open[j].ID); q != nil && q.Fired > 0 {
 				open[j].Votes = q.Votes
 			}
 		}
-		run.Pending, run.Siblings = &open[0], open[1:]
+		run.Open = open
 	}
 	return s.Store.Commit(ctx, batch)
 }

@@ -73,7 +73,7 @@ func (p *person) assigns(ctx context.Context, plan assignerPlan) {
 		if err != nil || run.State != fsm.StateWaitingUser {
 			continue
 		}
-		open := run.OpenQuestions()
+		open := run.Open
 		q := &open[r.IntN(len(open))]
 		to := *newAudience(r, p.run)
 		var wrong *lifecycle.ArgumentError

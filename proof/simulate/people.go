@@ -171,7 +171,7 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 		case run.State != fsm.StateWaitingUser:
 			continue
 		}
-		open := run.OpenQuestions()
+		open := run.Open
 		asked := open[choose.IntN(len(open))].ID
 		if plan.clumsy {
 			switch r.IntN(4) {

@@ -145,7 +145,7 @@ type round struct {
 // rounds returns the run's rounds of questions, in order. The error says why the history
 // contradicts the plan.
 func (e *ending) rounds() (all []round, err error) {
-	left, open, number := e.settled, e.run.OpenQuestions(), 1
+	left, open, number := e.settled, e.run.Open, 1
 	for i := range e.plan.turns {
 		r := round{first: number}
 		for range e.plan.turns[i].asked() {

@@ -55,7 +55,7 @@ func (p *runPlan) need(number int) need {
 // than its votes say.
 func (e *ending) voted(*ending) string {
 	votes := make(map[int][]interaction.Vote)
-	for _, q := range e.run.OpenQuestions() {
+	for _, q := range e.run.Open {
 		votes[q.ID] = q.Votes
 		if why := e.tally(&q, "", ""); why != "" {
 			return why

@@ -96,7 +96,7 @@ func (e *ending) waited(*ending) string {
 
 // stillOpen compares the open questions with the log.
 func (x *waits) stillOpen() string {
-	open := x.run.OpenQuestions()
+	open := x.run.Open
 	if len(open) != len(x.open) {
 		return fmt.Sprintf("%d questions are open, and the log leaves %d", len(open), len(x.open))
 	}

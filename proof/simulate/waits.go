@@ -153,7 +153,7 @@ func (p *person) extends(ctx context.Context, plan extenderPlan) {
 		if err != nil || run.State != fsm.StateWaitingUser {
 			continue
 		}
-		open := run.OpenQuestions()
+		open := run.Open
 		q := &open[r.IntN(len(open))]
 		if q.EndsAt.IsZero() {
 			continue

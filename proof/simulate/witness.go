@@ -240,8 +240,8 @@ func follows(prev, next *store.Run, c *store.Commit) string {
 func coherent(r *store.Run) string {
 	waits := r.State == fsm.StateWaitingUser
 	switch {
-	case waits != (r.Pending != nil):
-		return fmt.Sprintf("it is %s, and its question is %v", r.State, r.Pending)
+	case waits != (len(r.Open) > 0):
+		return fmt.Sprintf("it is %s, and its question is %v", r.State, r.FirstOpen())
 	case !waits && !r.Deadline.IsZero():
 		return fmt.Sprintf("it is %s and has a deadline", r.State)
 	case r.State == fsm.StateRunning && !r.Slot, r.State.Terminal() && r.Slot, waits &&

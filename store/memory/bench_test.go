@@ -52,15 +52,15 @@ func ask(r store.Run) store.Commit {
 	return step(r, func(r *store.Run) {
 		r.State, r.Slot, r.Deadline = fsm.StateWaitingUser, false, noon.Add(time.Hour)
 		r.Interactions++
-		r.Pending = &interaction.Question{ID: r.Interactions, Prompt: "Go on?", AskedAt: noon}
+		r.Open = []interaction.Question{{ID: r.Interactions, Prompt: "Go on?", AskedAt: noon}}
 	})
 }
 
 func answer(r store.Run) store.Commit {
-	a := interaction.Reply{ID: r.Pending.ID, Text: "yes"}.Answer(noon)
-	settled := interaction.Settle(*r.Pending, a, "k", "d")
+	a := interaction.Reply{ID: r.Open[0].ID, Text: "yes"}.Answer(noon)
+	settled := interaction.Settle(r.Open[0], a, "k", "d")
 	c := step(r, func(r *store.Run) {
-		r.State, r.Owner, r.Pending, r.Deadline, r.Answer = fsm.StateQueued, "", nil, time.Time{}, &a
+		r.State, r.Owner, r.Open, r.Deadline, r.Answers = fsm.StateQueued, "", nil, time.Time{}, []interaction.Answer{a}
 	})
 	c.Settled = []interaction.Record{settled}
 	return c
@@ -68,7 +68,7 @@ func answer(r store.Run) store.Commit {
 
 func finish(r store.Run) store.Commit {
 	return step(r, func(r *store.Run) {
-		r.State, r.FinishedAt, r.Slot, r.Owner, r.Answer = fsm.StateSucceeded, noon, false, "", nil
+		r.State, r.FinishedAt, r.Slot, r.Owner, r.Answers = fsm.StateSucceeded, noon, false, "", nil
 	})
 }
 

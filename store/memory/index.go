@@ -202,7 +202,7 @@ func (x *index) waiting(r *store.Run) *ordered[moment] {
 }
 
 func (x *index) addWaiting(r *store.Run) {
-	m := at(r.Pending.AskedAt, r.ID)
+	m := at(r.Open[0].AskedAt, r.ID)
 	x.waiting(r).add(m)
 	for _, principal := range asked.Principals(r) {
 		if x.asked[principal] == nil {
@@ -213,7 +213,7 @@ func (x *index) addWaiting(r *store.Run) {
 }
 
 func (x *index) removeWaiting(r *store.Run) {
-	m := at(r.Pending.AskedAt, r.ID)
+	m := at(r.Open[0].AskedAt, r.ID)
 	x.waiting(r).remove(m)
 	for _, principal := range asked.Principals(r) {
 		runs := x.asked[principal]

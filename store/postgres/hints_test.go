@@ -78,7 +78,7 @@ func TestPollingSeesCommitsWithoutNotifications(t *testing.T) {
 	claimed, err := a.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Start: start})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
-	require.Equal(t, "user_reply", string(claimed[0].Run.Answer.Resolution))
+	require.Equal(t, "user_reply", string(claimed[0].Run.Answers[0].Resolution))
 }
 
 // A process that commits and closes the store at once still notifies the others.

@@ -44,7 +44,7 @@ func answer(prev store.Run, key string) store.Commit { return storetest.Answered
 // cancel ends a run that has no pending question.
 func cancel(prev store.Run) store.Commit {
 	return step(prev, func(r *store.Run) {
-		r.State, r.FinishedAt, r.Slot, r.Owner, r.Pending, r.Deadline = fsm.StateCanceled, noon, false, "", nil,
+		r.State, r.FinishedAt, r.Slot, r.Owner, r.Open, r.Deadline = fsm.StateCanceled, noon, false, "", nil,
 			time.Time{}
 	})
 }

@@ -79,8 +79,8 @@ func crowd(t *testing.T, s *Store) {
 	}
 	some(6000, func(r *store.Run, i int) {
 		r.State, r.Slot, r.Interactions = fsm.StateWaitingUser, false, 1
-		r.Pending = &interaction.Question{ID: 1, Prompt: "Go on?",
-			AskedAt: planNoon.Add(time.Duration(i) * time.Second)}
+		r.Open = []interaction.Question{{ID: 1, Prompt: "Go on?",
+			AskedAt: planNoon.Add(time.Duration(i) * time.Second)}}
 		r.Deadline = planNoon.Add(time.Duration(i) * time.Hour)
 	})
 	some(6000, func(r *store.Run, i int) {
@@ -95,14 +95,14 @@ func crowd(t *testing.T, s *Store) {
 	sticky := claimed[0].Run
 	for _, change := range []func(r *store.Run){
 		func(r *store.Run) {
-			r.State, r.Interactions, r.Pending = fsm.StateWaitingUser, 1, &interaction.Question{ID: 1, Prompt: "Go on?",
-				AskedAt: planNoon}
+			r.State, r.Interactions, r.Open = fsm.StateWaitingUser, 1, []interaction.Question{{ID: 1, Prompt: "Go on?",
+				AskedAt: planNoon}}
 		},
-		func(r *store.Run) { r.State, r.Pending, r.QueuedAt = fsm.StateQueued, nil, planNoon },
+		func(r *store.Run) { r.State, r.Open, r.QueuedAt = fsm.StateQueued, nil, planNoon },
 	} {
 		next := follow(sticky.Clone(), change)
-		if sticky.Pending != nil {
-			next.Settled = []interaction.Record{{Question: *sticky.Pending, Resolution: interaction.UserReply,
+		if len(sticky.Open) > 0 {
+			next.Settled = []interaction.Record{{Question: sticky.Open[0], Resolution: interaction.UserReply,
 				ResolvedAt: planNoon}}
 		}
 		put([]store.Commit{next})
@@ -240,9 +240,9 @@ func checkInbox(t *testing.T, s *Store) {
 	ask := func(r store.Run, i int) store.Commit {
 		r.Version++
 		r.Seq++
-		q := *r.Pending
+		q := r.Open[0]
 		q.To = &interaction.Audience{Groups: []string{[]string{"finance", "sales", "staff"}[i%3]}}
-		r.Pending = &q
+		r.Open = []interaction.Question{q}
 		return store.Commit{Run: r, Expect: r.Version - 1, Events: []store.Event{{Seq: r.Seq, Body: []byte(`{}`)}}}
 	}
 	page, err := s.Waiting(t.Context(), store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch}})
@@ -259,7 +259,7 @@ func checkInbox(t *testing.T, s *Store) {
 	for name, q := range map[string]store.WaitingQuery{
 		"first page": {For: who}, "all": {}, "newest": {For: who, Query: store.Query{Newest: true}},
 		"next page": {For: who, Query: store.Query{
-			After: store.Cursor{At: page.Runs[500].Pending.AskedAt, ID: "x"}.String(),
+			After: store.Cursor{At: page.Runs[500].Open[0].AskedAt, ID: "x"}.String(),
 		}},
 	} {
 		q.Limit = limit

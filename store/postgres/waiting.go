@@ -85,7 +85,7 @@ func (a *askedColumns) add(p *pendingCommit) {
 	}
 	a.changed = append(a.changed, p.row)
 	for _, principal := range asked.Principals(&p.Run) {
-		a.run, a.since = append(a.run, p.row), append(a.since, p.Run.Pending.AskedAt.UnixMicro())
+		a.run, a.since = append(a.run, p.row), append(a.since, p.Run.Open[0].AskedAt.UnixMicro())
 		a.principal, a.id = append(a.principal, []byte(principal)), append(a.id, p.Run.ID)
 	}
 }

@@ -210,7 +210,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 			shareOut(b, callers, func(_, n int) {
 				put(b, s, newRun(fmt.Sprintf("run-%d", n), 300))
 				for _, c := range start(b, s, 1) { // whichever is next
-					if c.Run.Answer != nil {
+					if len(c.Run.Answers) > 0 {
 						put(b, s, end(c.Run))
 						continue
 					}
@@ -219,7 +219,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 					put(b, s, answer(parked.Run, "k"))
 				}
 				for _, c := range start(b, s, 1) {
-					if c.Run.Answer != nil {
+					if len(c.Run.Answers) > 0 {
 						put(b, s, end(c.Run))
 						continue
 					}

@@ -32,6 +32,6 @@ func end(prev store.Run) store.Commit {
 		if r.State = fsm.StateCanceled; prev.State == fsm.StateRunning {
 			r.State = fsm.StateSucceeded
 		}
-		r.FinishedAt, r.Slot, r.Owner, r.Answer = noon, false, "", nil
+		r.FinishedAt, r.Slot, r.Owner, r.Answers = noon, false, "", nil
 	})
 }

@@ -39,7 +39,7 @@ func overwrite(batch []store.Commit) {
 			hash(s.Data)
 			*s = interaction.SessionHandle{}
 		}
-		for _, q := range []*interaction.Question{c.Run.Pending, settledQuestion(c)} {
+		for _, q := range []*interaction.Question{c.Run.FirstOpen(), settledQuestion(c)} {
 			if q != nil {
 				clear(q.Options)
 				clear(q.UIHints)
@@ -47,8 +47,8 @@ func overwrite(batch []store.Commit) {
 				*q = interaction.Question{}
 			}
 		}
-		if c.Run.Answer != nil {
-			*c.Run.Answer = interaction.Answer{}
+		if len(c.Run.Answers) > 0 {
+			c.Run.Answers[0] = interaction.Answer{}
 		}
 		if c.Settled != nil {
 			c.Settled[0] = interaction.Record{}
@@ -110,9 +110,9 @@ func rich(t *testing.T, s *sqlite.Store, id string) store.Run {
 	}
 	parked.Run.Session = &interaction.SessionHandle{Engine: "e", Data: []byte("handle")}
 	parked.Run.Warnings = []fsm.Warning{"W"}
-	parked.Run.Pending.Options = []interaction.Option{{Label: "Yes", Value: "yes"}}
-	parked.Run.Pending.RequiredFields = []string{"field"}
-	parked.Run.Pending.UIHints = map[string]any{"hint": "h"}
+	parked.Run.Open[0].Options = []interaction.Option{{Label: "Yes", Value: "yes"}}
+	parked.Run.Open[0].RequiredFields = []string{"field"}
+	parked.Run.Open[0].UIHints = map[string]any{"hint": "h"}
 	put(t, s, parked)
 	return parked.Run
 }
@@ -125,7 +125,7 @@ func story(t *testing.T, s *sqlite.Store) func() []store.Commit {
 	put(t, s, newRun("told", 10))
 	return func() []store.Commit {
 		answered := answer(asked.Clone(), "key")
-		answered.Settled[0].Question = *asked.Clone().Pending
+		answered.Settled[0].Question = asked.Clone().Open[0]
 		created := newRun("new", 10)
 		created.Spec = []byte(`{"prompt":"a spec of its own"}`)
 		created.Run.Labels = map[string]string{"team": "red"}

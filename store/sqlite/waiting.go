@@ -170,20 +170,20 @@ func (w *writer) updateAsked(row int64, prev *store.Run, e *entry.Entry) error {
 		return nil
 	}
 	after := asked.Principals(&e.Run)
-	if prev != nil && prev.Pending != nil {
+	if prev != nil && len(prev.Open) > 0 {
 		for _, principal := range asked.Principals(prev) {
 			if slices.Contains(after, principal) {
 				continue
 			}
 			if _, err := w.exec(`DELETE FROM asked WHERE principal = ? AND since = ? AND run_id = ?`, principal,
-				prev.Pending.AskedAt.UnixMicro(), prev.ID); err != nil {
+				prev.Open[0].AskedAt.UnixMicro(), prev.ID); err != nil {
 				return err
 			}
 		}
 	}
 	for _, principal := range after {
 		if _, err := w.exec(`INSERT OR IGNORE INTO asked (principal, since, run_id, run) VALUES (?, ?, ?, ?)`, principal,
-			e.Run.Pending.AskedAt.UnixMicro(), e.Run.ID, row); err != nil {
+			e.Run.Open[0].AskedAt.UnixMicro(), e.Run.ID, row); err != nil {
 			return err
 		}
 	}

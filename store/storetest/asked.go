@@ -38,9 +38,8 @@ func asking(r store.Run, now time.Time, to ...*interaction.Audience) store.Commi
 	if len(to) > 1 {
 		c = AskedTogether(r, now, len(to), interaction.Rule{})
 	}
-	c.Run.Pending.To = to[0]
-	for i := range c.Run.Siblings {
-		c.Run.Siblings[i].To = to[i+1]
+	for i := range c.Run.Open {
+		c.Run.Open[i].To = to[i]
 	}
 	return c
 }
@@ -80,7 +79,7 @@ func (w *world) judgeWaiting(limits ...int) {
 	for _, actor := range askers {
 		q := store.WaitingQuery{For: actor}
 		want := ids(by(slices.DeleteFunc(slices.Clone(page.Runs), func(r store.Run) bool { return !q.Matches(&r) }),
-			func(r store.Run) time.Time { return r.Pending.AskedAt }))
+			func(r store.Run) time.Time { return r.Open[0].AskedAt }))
 		for _, q.Limit = range limits {
 			q.Newest = false
 			got := append([]string{}, w.waitsFor(q, nil)...)
@@ -140,11 +139,11 @@ var askedCases = []promised{
 			second := w.asks("second", nil)
 			got, err := w.store.Survey(w.ctx, w.now)
 			require.NoError(w, err)
-			require.Equal(w, first.Pending.AskedAt, got.OldestWaiting)
+			require.Equal(w, first.Open[0].AskedAt, got.OldestWaiting)
 			w.commit(Answered(first, w.tick(), ""))
 			got, err = w.store.Survey(w.ctx, w.now)
 			require.NoError(w, err)
-			require.Equal(w, second.Pending.AskedAt, got.OldestWaiting)
+			require.Equal(w, second.Open[0].AskedAt, got.OldestWaiting)
 		},
 	},
 	{
@@ -218,7 +217,7 @@ var askedCases = []promised{
 				page, err := w.store.Waiting(w.ctx, store.WaitingQuery{})
 				require.NoError(w, err)
 				for _, r := range page.Runs[:dice.IntN(len(page.Runs)+1)] {
-					open := r.OpenQuestions()
+					open := r.Open
 					switch number := open[dice.IntN(len(open))].ID; {
 					case dice.IntN(20) == 0:
 						w.commit(ended(r, w.tick(), fsm.StateCanceled))

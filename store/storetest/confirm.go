@@ -58,7 +58,7 @@ var confirmCases = []promised{
 			asked := w.waiting("a")
 			if run, ok := recent.Recent("a"); ok {
 				require.Equal(w, text(w, asked), text(w, run))
-				run.Pending.Prompt = "another"
+				run.Open[0].Prompt = "another"
 				again, _ := recent.Recent("a")
 				require.Equal(w, text(w, asked), text(w, again), "it is a copy")
 			}

@@ -168,7 +168,7 @@ var departureCases = []promised{
 					}
 					for {
 						r, err := s.Run(ctx, id)
-						if err != nil || r.Pending == nil {
+						if err != nil || len(r.Open) == 0 {
 							return err
 						}
 						if err := one(ctx, s, Answered(r, now, "")); !errors.Is(err, store.ErrConflict) {

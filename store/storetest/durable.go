@@ -91,7 +91,7 @@ var durableCases = []promised{
 				w.store = restart(w, w.store)
 				runs := w.claim("n", 9)
 				require.Equal(w, []string{name + "-fresh", name + "-answered"}, ids(runs))
-				require.NotNil(w, runs[1].Answer)
+				require.NotEmpty(w, runs[1].Answers)
 				w.store = restart(w, w.store)
 				require.Empty(w, w.claim("n", 9))
 				for _, r := range runs {

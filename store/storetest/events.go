@@ -129,16 +129,16 @@ var historyCases = []promised{
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "k1"))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))
-			decision := interaction.NewAutoDecision(*r.Pending).Answer(w.tick())
+			decision := interaction.NewAutoDecision(r.Open[0]).Answer(w.tick())
 			c := Answered(r, w.now, "")
-			record := interaction.Settle(*r.Pending, decision, "", "")
-			c.Run.Answer, c.Settled = &decision, []interaction.Record{record}
+			record := interaction.Settle(r.Open[0], decision, "", "")
+			c.Run.Answers, c.Settled = []interaction.Answer{decision}, []interaction.Record{record}
 			w.commit(c)
 			r = w.commit(Asked(w.start("n"), w.tick(), false, w.now))
 
 			run, history, err := store.ReadHistory(w.ctx, w.store, "a")
 			require.NoError(w, err)
-			require.Equal(w, 3, run.Pending.ID)
+			require.Equal(w, 3, run.Open[0].ID)
 			require.Len(w, history, 2)
 			require.Equal(w, interaction.UserReply, history[0].Resolution)
 			require.Equal(w, "ada", history[0].Actor)

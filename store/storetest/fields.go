@@ -39,13 +39,13 @@ var fieldCases = []promised{
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := Answered(keep(parked), w.tick(), "k")
-			reply.Run.Answer.Selection = &interaction.Selection{Label: "No <&>", Value: "n", Means: interaction.MeansNo}
-			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
+			reply.Run.Answers[0].Selection = &interaction.Selection{Label: "No <&>", Value: "n", Means: interaction.MeansNo}
+			reply.Run.Answers[0].Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
 				Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
 			several := keep(AskedTogether(w.start("n"), w.tick(), 3, interaction.Rule{Answers: 2, StopOnReject: true}))
-			several = keep(Recorded(several, w.tick(), several.Pending.ID, ""))
-			keep(Completed(several, w.tick(), several.Pending.ID, ""))
+			several = keep(Recorded(several, w.tick(), several.Open[0].ID, ""))
+			keep(Completed(several, w.tick(), several.Open[0].ID, ""))
 			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
 			ending(&end.Run)
 			keep(end)
@@ -152,7 +152,7 @@ func parking(r *store.Run) {
 	r.Session = &interaction.SessionHandle{Engine: "agent", Version: "2.1", Data: []byte{0, 255, '\n'}}
 	r.AutoDecisions, r.LastAutoDecisionAt = 2, r.UpdatedAt.Add(-time.Minute)
 	r.Recovery, r.RecoveredAt, r.RecoveryReason = store.RecoveredWaiting, r.UpdatedAt, "all is there"
-	q := r.Pending
+	q := r.FirstOpen()
 	q.Options = []interaction.Option{{Label: "Yes", Value: "y"}, {Label: "No <&>", Value: "n\u2028"}}
 	q.RequiredFields = []string{"name", "date"}
 	q.UIHints = map[string]any{"wide": true, "rows": 3.5, "nested": map[string]any{"list": []any{"a", nil}}}

@@ -21,14 +21,14 @@ var forkCases = []promised{
 		func(w *world) {
 			reply := interaction.Reply{ID: 3, Text: "yes"}
 			answer := reply.Answer(base)
-			answered := func(r *store.Run) { r.Answer = &answer }
+			answered := func(r *store.Run) { r.Answers = []interaction.Answer{answer} }
 			w.refused(store.ErrInvalid, Created("a", w.tick(), answered))
 			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("a", 1)))
 			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("", 1)))
 			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("b", -1)))
 			w.refused(store.ErrInvalid, Created("a", w.tick(), forkOf("\xff", 1)))
 			w.submit("a", forkOf(strings.Repeat("b", 128), 3), answered)
-			require.Equal(w, "yes", w.load("a").Answer.Text)
+			require.Equal(w, "yes", w.load("a").Answers[0].Text)
 			r := w.start("n")
 			for _, change := range []func(*store.Run){
 				forkOf("b", 3), forkOf(r.ForkedFrom.RunID, 4), func(r *store.Run) { r.ForkedFrom = nil },

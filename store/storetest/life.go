@@ -73,7 +73,7 @@ func reported(prev store.Run, now time.Time) store.Commit {
 // With sticky, the run keeps its slot. A zero deadline means that the question has none.
 func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
-		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
+		r.State, r.Slot, r.Deadline, r.Profile, r.Answers = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
 			nil
 		if sticky {
 			r.Profile = fsm.ProfileStickyProcess
@@ -83,21 +83,21 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 		}
 		r.Interactions++
 		r.Together = nil
-		r.Pending = &interaction.Question{
+		r.Open = []interaction.Question{{
 			ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: fmt.Sprintf("Question %d of %s?",
 				r.Interactions, r.ID), AskedAt: now,
-		}
+		}}
 	})
 }
 
 // Answered settles the pending question with a reply and queues the run. An empty key means that
 // the reply has none.
 func Answered(prev store.Run, now time.Time, key string) store.Commit {
-	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: interaction.Actor{ID: "ada"}}
+	reply := interaction.Reply{ID: prev.Open[0].ID, Text: "yes", Key: key, Actor: interaction.Actor{ID: "ada"}}
 	answer := reply.Answer(now)
-	record := interaction.Settle(*prev.Pending, answer, key, reply.Digest())
+	record := interaction.Settle(prev.Open[0], answer, key, reply.Digest())
 	c := queuedAgain(prev, now)
-	c.Run.Pending, c.Run.Deadline, c.Run.Answer = nil, time.Time{}, &answer
+	c.Run.Open, c.Run.Deadline, c.Run.Answers = nil, time.Time{}, []interaction.Answer{answer}
 	if prev.Held() {
 		c.Run.Block = aHold(now.Add(time.Second))
 	}
@@ -110,11 +110,11 @@ func AskedTogether(prev store.Run, now time.Time, questions int, rule interactio
 	c := Asked(prev, now, false, time.Time{})
 	r := &c.Run
 	r.Together = &store.Together{First: r.Interactions, Asked: questions, Rule: rule}
-	for len(r.Siblings) < questions-1 {
+	for len(r.Open) < questions {
 		r.Interactions++
-		q := *r.Pending
+		q := r.Open[0]
 		q.ID, q.Prompt = r.Interactions, fmt.Sprintf("Question %d of %s?", r.Interactions, r.ID)
-		r.Siblings = append(r.Siblings, q)
+		r.Open = append(r.Open, q)
 	}
 	return c
 }
@@ -136,7 +136,7 @@ func Recorded(prev store.Run, now time.Time, number int, key string) store.Commi
 func Completed(prev store.Run, now time.Time, number int, key string) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Settled = nil
-	for _, q := range prev.OpenQuestions() {
+	for _, q := range prev.Open {
 		record := interaction.Supersede(q, now)
 		if q.ID == number {
 			reply := interaction.Reply{ID: number, Text: fmt.Sprintf("answer %d", number), Key: key}
@@ -144,7 +144,7 @@ func Completed(prev store.Run, now time.Time, number int, key string) store.Comm
 		}
 		c.Settled = append(c.Settled, record)
 	}
-	c.Run.Pending, c.Run.Siblings, c.Run.Deadline = nil, nil, time.Time{}
+	c.Run.Open, c.Run.Deadline = nil, time.Time{}
 	c.Run.Together.Replies++
 	return c
 }
@@ -186,13 +186,13 @@ func putOff(prev store.Run, now, until time.Time) store.Commit {
 func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	c := Changed(prev, now, func(r *store.Run) {
 		r.State, r.FinishedAt = state, now
-		r.Slot, r.Owner, r.Pending, r.Deadline, r.Answer, r.Block = false, "", nil, time.Time{}, nil, nil
-		r.Siblings, r.Together = nil, nil
+		r.Slot, r.Owner, r.Open, r.Deadline, r.Answers, r.Block = false, "", nil, time.Time{}, nil, nil
+		r.Together = nil
 		if state != fsm.StateSucceeded {
 			r.Error = &store.Failure{Code: fsm.CodeEngineFailed, Message: "it broke"}
 		}
 	})
-	for _, q := range prev.OpenQuestions() {
+	for _, q := range prev.Open {
 		c.Settled = append(c.Settled, interaction.Abandon(q, now))
 	}
 	return c

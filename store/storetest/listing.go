@@ -62,7 +62,7 @@ var listingCases = []promised{
 			for i := range runs {
 				r := w.running(fmt.Sprint("r", i))
 				c := Asked(r, w.tick(), true, w.now)
-				c.Run.Pending.Context = strings.Repeat("x", store.MaxPage/fit)
+				c.Run.Open[0].Context = strings.Repeat("x", store.MaxPage/fit)
 				want = append(want, w.commit(c).ID)
 			}
 			w.expire("n")

@@ -287,7 +287,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if rapid.IntRange(0, 4).Draw(rt, "session") == 0 {
 			c.Run.Session = nil
 		}
-		c.Run.Pending.To = rapid.SampledFrom(audiences).Draw(rt, "to")
+		c.Run.Open[0].To = rapid.SampledFrom(audiences).Draw(rt, "to")
 		return c
 	case r.State == fsm.StateRunning && choice == 2:
 		until := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "pause")) * time.Second)
@@ -319,7 +319,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	case r.State == fsm.StateWaitingUser && !r.Slot && choice == 0:
 		return blocked(r, m.now)
 	case r.State == fsm.StateWaitingUser && choice < 4 && r.Together != nil:
-		open := r.OpenQuestions()
+		open := r.Open
 		number, key := rapid.SampledFrom(open).Draw(rt, "open").ID, rapid.SampledFrom(replyKeys).Draw(rt, "key")
 		if r.Together.Met(r.Together.Replies+1, len(open)-1, false) {
 			return Completed(r, m.now, number, key)
@@ -328,9 +328,9 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	case r.State == fsm.StateWaitingUser && choice < 4:
 		c := Answered(r, m.now, rapid.SampledFrom(replyKeys).Draw(rt, "key"))
 		if rapid.Bool().Draw(rt, "automatic") {
-			decision := interaction.NewAutoDecision(*r.Pending).Answer(m.now)
-			record := interaction.Settle(*r.Pending, decision, "", "")
-			c.Run.Answer, c.Settled = &decision, []interaction.Record{record}
+			decision := interaction.NewAutoDecision(r.Open[0]).Answer(m.now)
+			record := interaction.Settle(r.Open[0], decision, "", "")
+			c.Run.Answers, c.Settled = []interaction.Answer{decision}, []interaction.Record{record}
 		}
 		return c
 	case r.State == fsm.StateWaitingUser && choice == 4:

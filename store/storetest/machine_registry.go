@@ -186,7 +186,7 @@ func (m *machine) lists(rt *rapid.T) {
 		if rapid.IntRange(0, 3).Draw(rt, "due") == 0 {
 			waiting.DueBefore = m.now.Add(time.Duration(rapid.Int64Range(0, 3).Draw(rt, "seconds")) * time.Second)
 		}
-		at = func(r store.Run) time.Time { return r.Pending.AskedAt }
+		at = func(r store.Run) time.Time { return r.Open[0].AskedAt }
 		list = func(ctx context.Context, q store.Query) (store.Page, error) {
 			waiting.Query = q
 			return s.Waiting(ctx, waiting)

@@ -191,8 +191,8 @@ func (m *model) survey(now time.Time) store.Survey {
 	isHeld := func(r store.Run) bool { return r.Held() }
 	held := by(m.where(isHeld), func(r store.Run) time.Time { return r.HeldSince() })
 	waiting := by(m.where(func(r store.Run) bool {
-		return r.Pending != nil
-	}), func(r store.Run) time.Time { return r.Pending.AskedAt })
+		return len(r.Open) > 0
+	}), func(r store.Run) time.Time { return r.Open[0].AskedAt })
 	s := store.Survey{
 		Queued:  len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued })),
 		Running: len(m.where(func(r store.Run) bool { return r.State == fsm.StateRunning })),
@@ -210,7 +210,7 @@ func (m *model) survey(now time.Time) store.Survey {
 		s.OldestHeld = held[0].HeldSince()
 	}
 	if len(waiting) > 0 {
-		s.OldestWaiting = waiting[0].Pending.AskedAt
+		s.OldestWaiting = waiting[0].Open[0].AskedAt
 	}
 	for _, use := range m.use() {
 		ready := by(m.where(func(r store.Run) bool {

@@ -89,7 +89,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 	}
 	last := uint64(len(events))
 	settled := run.Interactions
-	if run.Pending != nil {
+	if len(run.Open) > 0 {
 		settled--
 	}
 	switch {
@@ -121,7 +121,7 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 		return err
 	}
 	for _, r := range append(waiting.Runs, due...) {
-		if r.State != fsm.StateWaitingUser || r.Pending == nil {
+		if r.State != fsm.StateWaitingUser || len(r.Open) == 0 {
 			return fmt.Errorf("run %s is listed as waiting and is %s", r.ID, r.State)
 		}
 	}

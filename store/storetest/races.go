@@ -77,9 +77,9 @@ var raceCases = []promised{
 				id := fmt.Sprintf("run-%02d", i)
 				r := w.until(id, w.now.Add(time.Minute))
 				now := w.tick()
-				decision := interaction.NewAutoDecision(*r.Pending).Answer(now)
-				auto, settled := Answered(r, now, ""), interaction.Settle(*r.Pending, decision, "", "")
-				auto.Run.Answer, auto.Settled = &decision, []interaction.Record{settled}
+				decision := interaction.NewAutoDecision(r.Open[0]).Answer(now)
+				auto, settled := Answered(r, now, ""), interaction.Settle(r.Open[0], decision, "", "")
+				auto.Run.Answers, auto.Settled = []interaction.Answer{decision}, []interaction.Record{settled}
 				rivals := []store.Commit{
 					Answered(r, now, "k1"), Answered(r, now, "k2"), auto, ended(r, now, fsm.StateCanceled),
 					ended(r, now, fsm.StateFailed),

@@ -59,33 +59,33 @@ var refusalCases = []promised{
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, Asked(r, w.tick(), false, w.now.Add(time.Minute)), []fault{
-				{"no question", func(c *store.Commit) { c.Run.Pending = nil }},
+				{"no question", func(c *store.Commit) { c.Run.Open = nil }},
 				{"question while running", func(c *store.Commit) { c.Run.State, c.Run.Slot = fsm.StateRunning, true }},
 				{"question's number was skipped", func(c *store.Commit) {
-					c.Run.Pending.ID, c.Run.Interactions = 2, 2
+					c.Run.Open[0].ID, c.Run.Interactions = 2, 2
 				}},
-				{"question's number is another than the record's", func(c *store.Commit) { c.Run.Pending.ID = 2 }},
+				{"question's number is another than the record's", func(c *store.Commit) { c.Run.Open[0].ID = 2 }},
 				{"a number without a question", func(c *store.Commit) { c.Run.Interactions = 2 }},
 				{"question asked in another time zone", func(c *store.Commit) {
-					c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.In(time.FixedZone("x", 60))
+					c.Run.Open[0].AskedAt = c.Run.Open[0].AskedAt.In(time.FixedZone("x", 60))
 				}},
-				{"question without a time", func(c *store.Commit) { c.Run.Pending.AskedAt = time.Time{} }},
-				{"question that is not UTF-8", func(c *store.Commit) { c.Run.Pending.Prompt = "Which\xff?" }},
-				{"hints of no JSON type", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"rows": 3} }},
+				{"question without a time", func(c *store.Commit) { c.Run.Open[0].AskedAt = time.Time{} }},
+				{"question that is not UTF-8", func(c *store.Commit) { c.Run.Open[0].Prompt = "Which\xff?" }},
+				{"hints of no JSON type", func(c *store.Commit) { c.Run.Open[0].UIHints = map[string]any{"rows": 3} }},
 				{"hints that JSON cannot say", func(c *store.Commit) {
-					c.Run.Pending.UIHints = map[string]any{"rows": math.Inf(1)}
+					c.Run.Open[0].UIHints = map[string]any{"rows": math.Inf(1)}
 				}},
 				{"hints that are not UTF-8", func(c *store.Commit) {
-					c.Run.Pending.UIHints = map[string]any{"a": []any{"\xff"}}
+					c.Run.Open[0].UIHints = map[string]any{"a": []any{"\xff"}}
 				}},
 				{"hints without a bottom", func(c *store.Commit) {
 					hints := map[string]any{}
 					hints["again"] = hints
-					c.Run.Pending.UIHints = hints
+					c.Run.Open[0].UIHints = hints
 				}},
 				{"without an event that tells of it", dropEvents},
 				{"question's time is finer than a microsecond", func(c *store.Commit) {
-					c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.Add(1)
+					c.Run.Open[0].AskedAt = c.Run.Open[0].AskedAt.Add(1)
 				}},
 			})
 		},
@@ -100,13 +100,13 @@ var refusalCases = []promised{
 				{"not settled", func(c *store.Commit) { c.Settled = nil }},
 				{"another question", func(c *store.Commit) { c.Settled[0].Question.ID = 2 }},
 				{"without an event that tells of it", dropEvents},
-				{"an answer that is not UTF-8", func(c *store.Commit) { c.Run.Answer.Text = "\xff" }},
+				{"an answer that is not UTF-8", func(c *store.Commit) { c.Run.Answers[0].Text = "\xff" }},
 				{"a settlement that is not UTF-8", func(c *store.Commit) { c.Settled[0].Response = "\xff" }},
 				{"a question asked in another time zone", func(c *store.Commit) {
 					c.Settled[0].Question.AskedAt = c.Settled[0].Question.AskedAt.In(time.FixedZone("x", 60))
 				}},
 				{"settled and still pending", func(c *store.Commit) {
-					c.Run.State, c.Run.Answer, c.Run.Pending = fsm.StateWaitingUser, nil, r.Pending
+					c.Run.State, c.Run.Answers, c.Run.Open = fsm.StateWaitingUser, nil, r.Open
 				}},
 				{"without a resolution", func(c *store.Commit) { c.Settled[0].Resolution = "" }},
 				{"without a time", func(c *store.Commit) { c.Settled[0].ResolvedAt = time.Time{} }},
@@ -126,7 +126,7 @@ var refusalCases = []promised{
 		func(w *world) {
 			r := w.waiting("a")
 			refuses(w, Changed(r, w.tick(), func(r *store.Run) { r.Recovery = store.RecoveredWaiting }), []fault{
-				{"the next question", func(c *store.Commit) { c.Run.Pending.ID, c.Run.Interactions = 2, 2 }},
+				{"the next question", func(c *store.Commit) { c.Run.Open[0].ID, c.Run.Interactions = 2, 2 }},
 			})
 		},
 	},
@@ -154,7 +154,7 @@ var refusalCases = []promised{
 				{"with an owner", func(c *store.Commit) { c.Run.Owner = "n" }},
 				{"without a time", func(c *store.Commit) { c.Run.FinishedAt = time.Time{} }},
 				{"with a question", func(c *store.Commit) {
-					c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base}
+					c.Run.Open = []interaction.Question{{ID: 1, AskedAt: base}}
 				}},
 				{"without an event that tells of it", dropEvents},
 			})
@@ -178,7 +178,7 @@ var refusalCases = []promised{
 			r := w.waiting("waiting")
 			w.refused(store.ErrInvalid, succeeded(r))
 			w.refused(store.ErrInvalid, Changed(r, w.tick(), func(r *store.Run) {
-				r.State, r.Slot, r.Pending, r.Attempt = fsm.StateRunning, true, nil, r.Attempt+1
+				r.State, r.Slot, r.Open, r.Attempt = fsm.StateRunning, true, nil, r.Attempt+1
 			}))
 
 			w.submit("unmoved")
@@ -256,7 +256,7 @@ var recordFaults = []fault{
 	{"a state that is none", func(c *store.Commit) { c.Run.State = "paused" }},
 	{"a deadline without waiting", func(c *store.Commit) { c.Run.Deadline = c.Run.UpdatedAt }},
 	{"a question without waiting", func(c *store.Commit) {
-		c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base}
+		c.Run.Open = []interaction.Question{{ID: 1, AskedAt: base}}
 	}},
 	{"an end without being finished", func(c *store.Commit) { c.Run.FinishedAt = c.Run.UpdatedAt }},
 	{"a time in another zone", func(c *store.Commit) {

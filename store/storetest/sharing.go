@@ -25,13 +25,13 @@ func scribble(r *store.Run) {
 		r.Session.Engine = "scribbled"
 		fill(r.Session.Data)
 	}
-	if r.Pending != nil {
-		scribbleQuestion(r.Pending)
+	if len(r.Open) > 0 {
+		scribbleQuestion(r.FirstOpen())
 	}
-	if r.Answer != nil {
-		r.Answer.Text = "scribbled"
-		if r.Answer.Auto != nil {
-			r.Answer.Auto.Reason = "scribbled"
+	if len(r.Answers) > 0 {
+		r.Answers[0].Text = "scribbled"
+		if r.Answers[0].Auto != nil {
+			r.Answers[0].Auto.Reason = "scribbled"
 		}
 	}
 	if r.Error != nil {
@@ -102,7 +102,7 @@ var sharingCases = []promised{
 			parking(&parked.Run)
 			put(parked)
 			c := Answered(w.load("a"), w.tick(), "k")
-			c.Run.Answer.Auto = &interaction.AutoDecision{Reason: "r"}
+			c.Run.Answers[0].Auto = &interaction.AutoDecision{Reason: "r"}
 			put(c)
 			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
 			ending(&end.Run)

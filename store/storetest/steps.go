@@ -13,16 +13,13 @@ import (
 // failure of the run after an hour.
 func waits(c store.Commit) store.Commit {
 	number := 0
-	give := func(q *interaction.Question) {
+	for i := range c.Run.Open {
+		q := &c.Run.Open[i]
 		number++
 		q.Wait = &interaction.Wait{End: time.Hour, Then: interaction.ThenFail, Steps: []interaction.WaitStep{
 			{Do: interaction.Remind, After: time.Duration(number) * time.Minute},
 		}}
 		q.StartWait()
-	}
-	give(c.Run.Pending)
-	for i := range c.Run.Siblings {
-		give(&c.Run.Siblings[i])
 	}
 	c.Run.Deadline, _ = c.Run.NextDue()
 	return c
@@ -44,7 +41,7 @@ var stepCases = []promised{
 			"that is carried out makes it due at the next one (K7).",
 		func(w *world) {
 			r := w.commit(waits(AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})))
-			asked := r.Pending.AskedAt
+			asked := r.Open[0].AskedAt
 			for i, at := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour} {
 				due, next, err := w.store.Due(w.ctx, asked.Add(at-time.Microsecond), 10)
 				require.NoError(w, err)
@@ -60,7 +57,7 @@ var stepCases = []promised{
 					require.Equal(w, text(w, r), text(w, w.load("a")))
 				}
 			}
-			require.Equal(w, []int32{1, 1}, []int32{r.Pending.Fired, r.Siblings[0].Fired})
+			require.Equal(w, []int32{1, 1}, []int32{r.Open[0].Fired, r.Open[1].Fired})
 		},
 	},
 	{
@@ -69,8 +66,8 @@ var stepCases = []promised{
 			"(K7, K9).",
 		func(w *world) {
 			c := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
-			c.Run.Pending.To, c.Run.Siblings[0].To = toAda, toAda
-			for _, q := range []*interaction.Question{c.Run.Pending, &c.Run.Siblings[0]} {
+			c.Run.Open[0].To, c.Run.Open[1].To = toAda, toAda
+			for _, q := range []*interaction.Question{c.Run.FirstOpen(), &c.Run.Open[1]} {
 				q.Wait = &interaction.Wait{Steps: []interaction.WaitStep{
 					{Do: interaction.Escalate, After: time.Minute, To: toFinance},
 					{Do: interaction.Escalate, After: 2 * time.Minute, To: toAda, Join: true},
@@ -101,16 +98,16 @@ var stepCases = []promised{
 				name   string
 				change func(c *store.Commit)
 			}{
-				{"only one has a wait", func(c *store.Commit) { c.Run.Siblings[0].Wait = nil }},
+				{"only one has a wait", func(c *store.Commit) { c.Run.Open[1].Wait = nil }},
 				{"a deadline of its own", func(c *store.Commit) { c.Run.Deadline = c.Run.Deadline.Add(time.Second) }},
 				{"no deadline", func(c *store.Commit) { c.Run.Deadline = time.Time{} }},
-				{"a step more than there are", func(c *store.Commit) { c.Run.Siblings[0].Fired = 2 }},
-				{"steps less than none", func(c *store.Commit) { c.Run.Pending.Fired = -1 }},
-				{"no end", func(c *store.Commit) { c.Run.Siblings[0].EndsAt = time.Time{} }},
+				{"a step more than there are", func(c *store.Commit) { c.Run.Open[1].Fired = 2 }},
+				{"steps less than none", func(c *store.Commit) { c.Run.Open[0].Fired = -1 }},
+				{"no end", func(c *store.Commit) { c.Run.Open[1].EndsAt = time.Time{} }},
 				{"an end in nanoseconds", func(c *store.Commit) {
-					c.Run.Siblings[0].EndsAt = c.Run.Siblings[0].EndsAt.Add(time.Nanosecond)
+					c.Run.Open[1].EndsAt = c.Run.Open[1].EndsAt.Add(time.Nanosecond)
 				}},
-				{"an end without its consequence", func(c *store.Commit) { c.Run.Pending.Wait.Then = "" }},
+				{"an end without its consequence", func(c *store.Commit) { c.Run.Open[0].Wait.Then = "" }},
 			} {
 				commit := waits(AskedTogether(r, w.now, 2, interaction.Rule{}))
 				c.change(&commit)

@@ -30,7 +30,7 @@ func (w *world) settledNumbers(id string) (settled, open []int) {
 		require.NoError(w, err)
 		require.Equal(w, r, one)
 	}
-	for _, q := range run.OpenQuestions() {
+	for _, q := range run.Open {
 		open = append(open, q.ID)
 		require.ErrorIs(w, second(w.store.Interaction(w.ctx, id, q.ID)), store.ErrNotFound)
 	}
@@ -45,35 +45,35 @@ var togetherCases = []promised{
 			w.Helper()
 			running := w.running("a")
 			refuses(w, AskedTogether(running, w.tick(), 3, interaction.Rule{}), []fault{
-				{"a number is left out", func(c *store.Commit) { c.Run.Siblings[1].ID++ }},
-				{"a number stands twice", func(c *store.Commit) { c.Run.Siblings[1].ID-- }},
+				{"a number is left out", func(c *store.Commit) { c.Run.Open[2].ID++ }},
+				{"a number stands twice", func(c *store.Commit) { c.Run.Open[2].ID-- }},
 				{"they begin at another number", func(c *store.Commit) { c.Run.Together.First++ }},
-				{"there are fewer", func(c *store.Commit) { c.Run.Siblings = c.Run.Siblings[:1] }},
+				{"there are fewer", func(c *store.Commit) { c.Run.Open = c.Run.Open[:2] }},
 				{"they were not asked together", func(c *store.Commit) { c.Run.Together = nil }},
 				{"more than there may be", func(c *store.Commit) {
 					*c = AskedTogether(running, w.now, interaction.MaxQuestions+1, interaction.Rule{})
 				}},
-				{"asked at no time", func(c *store.Commit) { c.Run.Siblings[0].AskedAt = time.Time{} }},
-				{"a prompt that is not UTF-8", func(c *store.Commit) { c.Run.Siblings[1].Prompt = "\xff" }},
+				{"asked at no time", func(c *store.Commit) { c.Run.Open[1].AskedAt = time.Time{} }},
+				{"a prompt that is not UTF-8", func(c *store.Commit) { c.Run.Open[2].Prompt = "\xff" }},
 				{"hints of no JSON type", func(c *store.Commit) {
-					c.Run.Siblings[0].UIHints = map[string]any{"rows": 3}
+					c.Run.Open[1].UIHints = map[string]any{"rows": 3}
 				}},
 				{"a reply before any", func(c *store.Commit) { c.Run.Together.Replies = 1 }},
 				{"a rule without sense", func(c *store.Commit) { c.Run.Together.Rule.Answers = -1 }},
-				{"an answer of one question", func(c *store.Commit) { c.Run.Answer = &interaction.Answer{ID: 1} }},
+				{"an answer of one question", func(c *store.Commit) { c.Run.Answers = []interaction.Answer{{ID: 1}} }},
 			})
 			r := w.load("a")
 			refuses(w, Recorded(r, w.tick(), 2, "k"), []fault{
 				{"not settled", func(c *store.Commit) { c.Settled = nil }},
 				{"another question is settled", func(c *store.Commit) { c.Settled[0].Question.ID = 1 }},
 				{"a question that there is not", func(c *store.Commit) { c.Settled[0].Question.ID = 4 }},
-				{"still open", func(c *store.Commit) { c.Run.Pending, c.Run.Siblings = r.Pending, r.Siblings }},
+				{"still open", func(c *store.Commit) { c.Run.Open = r.Open }},
 				{"one more goes", func(c *store.Commit) { c.Run.CloseQuestion(3) }},
 				{"settled twice", func(c *store.Commit) { c.Settled = append(c.Settled, c.Settled[0]) }},
 				{"a question comes", func(c *store.Commit) {
-					q := *c.Run.Pending
+					q := c.Run.Open[0]
 					q.ID = 4
-					c.Run.Siblings, c.Run.Interactions = append(c.Run.Siblings, q), 4
+					c.Run.Open, c.Run.Interactions = append(c.Run.Open, q), 4
 				}},
 			})
 			r = w.load("a")
@@ -86,7 +86,7 @@ var togetherCases = []promised{
 				{"one goes without being settled", func(c *store.Commit) { c.Settled = c.Settled[:1] }},
 				{"out of order", func(c *store.Commit) { c.Settled[0], c.Settled[1] = c.Settled[1], c.Settled[0] }},
 				{"two keys", func(c *store.Commit) { c.Settled[1].Key = "m" }},
-				{"a sibling is left open", func(c *store.Commit) { c.Run.Siblings = r.Siblings }},
+				{"a sibling is left open", func(c *store.Commit) { c.Run.Open = r.Open[1:] }},
 			})
 		},
 	},
@@ -111,7 +111,7 @@ var togetherCases = []promised{
 							}
 						}
 						c := Recorded(prev, now, number, "")
-						if len(prev.Siblings) == 0 {
+						if len(prev.Open) == 1 {
 							c = Completed(prev, now, number, "")
 						}
 						if w.store.Commit(w.ctx, []store.Commit{c})[0] == nil {

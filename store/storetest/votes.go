@@ -12,12 +12,9 @@ import (
 // severalDecide makes the open questions of a run approvals that so many people must approve, and
 // two must reject.
 func severalDecide(c store.Commit, need int) store.Commit {
-	ask := func(q *interaction.Question) {
+	for i := range c.Run.Open {
+		q := &c.Run.Open[i]
 		q.Kind, q.Subject, q.Need, q.Rejects = interaction.Approval, &interaction.Subject{Tool: "pay"}, need, 2
-	}
-	ask(c.Run.Pending)
-	for i := range c.Run.Siblings {
-		ask(&c.Run.Siblings[i])
 	}
 	return c
 }
@@ -42,7 +39,7 @@ var voteCases = []promised{
 			r = w.commit(Voted(r, w.tick(), 1, "ada", "k2"))
 			r = w.commit(Voted(r, w.tick(), 2, "bob", ""))
 			require.Equal(w, text(w, r), text(w, w.load("a")))
-			require.Equal(w, []int{1, 2, 3}, []int{len(r.Pending.Votes), len(r.Siblings[0].Votes), r.Votes})
+			require.Equal(w, []int{1, 2, 3}, []int{len(r.Open[0].Votes), len(r.Open[1].Votes), r.Votes})
 			settled := Recorded(r, w.tick(), 2, "k3")
 			reply := interaction.Reply{ID: 2, Decision: interaction.Approve, Key: "k3",
 				Actor: interaction.Actor{ID: "carl"}}
@@ -66,7 +63,7 @@ var voteCases = []promised{
 		func(w *world) {
 			const key = "<k> \"1\" ü\u2028"
 			r := w.commit(severalDecide(AskedTogether(w.running("a"), w.tick(), 3, interaction.Rule{}), 3))
-			r.Pending.Subject.Arguments = []byte(`{"key":"open"}`)
+			r.Open[0].Subject.Arguments = []byte(`{"key":"open"}`)
 			for i, k := range []string{key, "other"} {
 				r = w.commit(Voted(r, w.tick(), i+1, "ada", k))
 				require.ErrorIs(w, second(w.store.Voted(w.ctx, "a", k)), store.ErrNotFound, "it is open")
@@ -118,19 +115,19 @@ var voteCases = []promised{
 			} {
 				wrong := asked
 				wrong.Run = asked.Run.Clone()
-				change(wrong.Run.Pending, &wrong.Run)
+				change(wrong.Run.FirstOpen(), &wrong.Run)
 				w.refused(store.ErrInvalid, wrong)
 			}
 			r = w.commit(asked)
 			r = w.commit(Voted(r, w.tick(), 1, "ada", ""))
 			for _, votes := range [][]interaction.Vote{nil, {vote}} {
-				w.refused(store.ErrInvalid, Changed(r, w.tick(), func(r *store.Run) { r.Pending.Votes = votes }))
+				w.refused(store.ErrInvalid, Changed(r, w.tick(), func(r *store.Run) { r.Open[0].Votes = votes }))
 			}
 			w.refused(store.ErrInvalid, Changed(r, w.now, func(r *store.Run) {
 				for _, who := range []string{"bob", "carl"} {
 					reply := interaction.Reply{ID: 1, Decision: interaction.Reject, Actor: interaction.Actor{ID: who}}
-					q := r.Pending.WithVote(reply, w.now)
-					r.Pending, r.Votes = &q, r.Votes+1
+					q := r.Open[0].WithVote(reply, w.now)
+					r.Open, r.Votes = []interaction.Question{q}, r.Votes+1
 					q.Rejects = 3
 				}
 			}))
@@ -142,27 +139,27 @@ var voteCases = []promised{
 			"changes with the commit (K5, K9).",
 		func(w *world) {
 			asked := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
-			asked.Run.Pending.To = &interaction.Audience{Users: []string{"ada"}}
-			asked.Run.Siblings[0].To = &interaction.Audience{Users: []string{"bob"}, Groups: []string{"finance"}}
+			asked.Run.Open[0].To = &interaction.Audience{Users: []string{"ada"}}
+			asked.Run.Open[1].To = &interaction.Audience{Users: []string{"bob"}, Groups: []string{"finance"}}
 			r := w.commit(asked)
 			require.Equal(w, []bool{true, true, false}, w.isAsked("a", "ada", "bob", "eve"))
 			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
-				q := r.Siblings[0].ClaimedBy(interaction.Actor{ID: "bob", Via: "web"}, w.now.Add(time.Hour))
+				q := r.Open[1].ClaimedBy(interaction.Actor{ID: "bob", Via: "web"}, w.now.Add(time.Hour))
 				r.ReplaceQuestion(q)
 			}))
 			require.Equal(w, text(w, r), text(w, w.load("a")))
-			require.Equal(w, "bob", r.Siblings[0].Claim.Actor)
+			require.Equal(w, "bob", r.Open[1].Claim.Actor)
 			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
-				r.ReplaceQuestion(r.Siblings[0].PutTo(interaction.Audience{Users: []string{"eve"}}))
+				r.ReplaceQuestion(r.Open[1].PutTo(interaction.Audience{Users: []string{"eve"}}))
 			}))
-			require.Nil(w, r.Siblings[0].Claim)
+			require.Nil(w, r.Open[1].Claim)
 			require.Equal(w, []bool{true, false, true}, w.isAsked("a", "ada", "bob", "eve"))
 			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
-				r.ReplaceQuestion(r.Pending.PutTo(interaction.Audience{Everybody: true, Except: []string{"eve"}}))
+				r.ReplaceQuestion(r.Open[0].PutTo(interaction.Audience{Everybody: true, Except: []string{"eve"}}))
 			}))
 			require.Equal(w, []bool{true, true, true}, w.isAsked("a", "ada", "bob", "eve"))
 			r = w.commit(Changed(r, w.tick(), func(r *store.Run) {
-				r.ReplaceQuestion(r.Pending.PutTo(interaction.Audience{Groups: []string{"sales"}}))
+				r.ReplaceQuestion(r.Open[0].PutTo(interaction.Audience{Groups: []string{"sales"}}))
 			}))
 			require.Equal(w, []bool{false, false, true}, w.isAsked("a", "ada", "bob", "eve"))
 			w.commit(Completed(r, w.tick(), 1, ""))
@@ -181,11 +178,11 @@ var voteCases = []promised{
 			} {
 				wrong := asked
 				wrong.Run = asked.Run.Clone()
-				wrong.Run.Pending.Claim = &claim
+				wrong.Run.Open[0].Claim = &claim
 				w.refused(store.ErrInvalid, wrong)
 			}
 			wrong := severalDecide(asked, 2)
-			wrong.Run.Pending.Claim = &interaction.Claim{Actor: "ada", Until: until}
+			wrong.Run.Open[0].Claim = &interaction.Claim{Actor: "ada", Until: until}
 			w.refused(store.ErrInvalid, wrong)
 		},
 	},

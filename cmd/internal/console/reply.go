@@ -156,7 +156,7 @@ func (p *printer) receipt(r lifecycle.Receipt) {
 
 // question returns the question of the command line; nil if it is not open.
 func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
-	open := run.OpenQuestions()
+	open := run.Open
 	if a.number != 0 {
 		return run.OpenQuestion(a.number), nil
 	}

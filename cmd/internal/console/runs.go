@@ -70,8 +70,8 @@ func what(r *lifecycle.Run) string {
 	switch {
 	case r.Held():
 		return strings.TrimSuffix("held: "+r.Block.Reason, ": ")
-	case r.Pending != nil:
-		return "? " + r.Pending.Prompt
+	case len(r.Open) > 0:
+		return "? " + r.Open[0].Prompt
 	case r.Error != nil:
 		return string(r.Error.Code)
 	case len(r.Warnings) > 0:

@@ -72,7 +72,7 @@ func show(ctx context.Context, cl *client, p *printer, id string, limit int, db 
 	for i := range settled {
 		p.record(&settled[i])
 	}
-	open := run.OpenQuestions()
+	open := run.Open
 	for i := range open {
 		p.question(&open[i])
 	}

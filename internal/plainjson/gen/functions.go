@@ -139,6 +139,10 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 	case m.optional && slices.Contains(never, m.typ), !m.optional && slices.Contains(always, m.typ),
 		(isList || isPointer) && !known && !m.optional:
 		return "", fmt.Errorf("a member of type %s cannot be optional=%t", m.typ, m.optional)
+	case m.split && isList && g.isStruct(element):
+		return g.writeSplit(m, before, element), nil
+	case m.split:
+		return "", fmt.Errorf("a member of type %s cannot be split", m.typ)
 	case m.plain == "exact":
 		return fmt.Sprintf("w.ExactIf(%s, %s)", before, value), nil
 	case (m.typ == "int" || m.typ == "int64") && !m.optional:
@@ -166,6 +170,15 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 	return "", fmt.Errorf("type %s is not supported yet", m.typ)
 }
 
+// writeSplit writes a list as separate members.
+func (g *generator) writeSplit(m member, before, element string) string {
+	line := fmt.Sprintf("if len(v.%s) > 0 {\nw.Put(%s)\nwrite%s(w, &v.%s[0])\n", m.field, before, base(element), m.field)
+	if m.rest != "" {
+		line += fmt.Sprintf("plainjson.WriteList(w, `,%q:`, v.%s[1:], write%s)\n", m.rest, m.field, base(element))
+	}
+	return line + "}"
+}
+
 // reader generates the function that reads the struct.
 func (g *generator) reader(s *structure) {
 	g.printf("\nfunc read%s(s *plainjson.Scanner, v *%s) {\n", s.function(), s.name)
@@ -186,6 +199,13 @@ func (g *generator) read(s *structure, i int, m member) string {
 	inner, isPointer := strings.CutPrefix(m.typ, "*")
 	method, known := methods[m.typ]
 	switch {
+	case m.split:
+		g.importOf(element)
+		line := fmt.Sprintf(readSplit, before, m.field, element, base(element))
+		if m.rest != "" {
+			line += fmt.Sprintf(readRest, fmt.Sprintf("`,%q:`", m.rest), m.field, element, base(element))
+		}
+		return line + "}"
 	case m.plain == "exact":
 		return fmt.Sprintf("s.Exact(%s, %s)", before, into)
 	case m.plain == "own":
@@ -220,6 +240,14 @@ func (g *generator) read(s *structure, i int, m member) string {
 const readList = "if s.Member(%s) {\nlist := make([]%s, 0, plainjson.FewElements)\ns.Need(`[`)\n" +
 	"for more := s.Going(); more; more = s.Member(`,`) {\nlist = append(list, %s{})\n" +
 	"read%s(s, &list[len(list)-1])\n}\ns.Need(`]`)\nv.%s = list\n}"
+
+// The parts of the code that reads a list from separate members.
+const (
+	readSplit = "if s.Member(%[1]s) {\nv.%[2]s = make([]%[3]s, 1)\nread%[4]s(s, &v.%[2]s[0])\n"
+	readRest  = "if s.Member(%[1]s) {\nlist := append(make([]%[3]s, 0, plainjson.FewElements), v.%[2]s...)\ns.Need(`[`)\n" +
+		"for more := s.Going(); more; more = s.Member(`,`) {\nlist = append(list, %[3]s{})\n" +
+		"read%[4]s(s, &list[len(list)-1])\n}\ns.Need(`]`)\nv.%[2]s = list\n}\n"
+)
 
 // readFirst generates the code that reads the value of an object's first member, after its name.
 func (g *generator) readFirst(m member) string {

@@ -8,6 +8,10 @@
 // structs. A plain tag selects how a text is read: "own" copies it, since callers may keep it
 // longer than the other values; "word" looks it up among the scanner's known words, which is the
 // default for a named string type. For raw JSON, "exact" keeps it byte for byte.
+//
+// A list whose json tag is "-" and whose plain tag has names is stored without the list: "first" is
+// the member with the first element, and "rest" the member with the list of the others. Without
+// "rest", the others are not written. Such members are optional.
 package main
 
 import (

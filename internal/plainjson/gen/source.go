@@ -107,6 +107,17 @@ type member struct {
 	typ         string // as the source writes it
 	optional    bool   // omitempty or omitzero
 	plain       string // the plain tag
+	split       bool   // a list whose first element is the member
+	rest        string // the member with the list of its other elements; empty: none
+}
+
+// splitNames returns the names in the plain tag of a list that is stored as separate members.
+func splitNames(plain string) (first, rest string) {
+	first, rest, _ = strings.Cut(plain, ",")
+	if first, found := strings.CutPrefix(first, "first="); found {
+		return first, strings.TrimPrefix(rest, "rest=")
+	}
+	return "", ""
 }
 
 // members returns the fields of a struct in their order. Types are named as the generated file
@@ -135,8 +146,12 @@ func (s *source) members(name string) ([]member, error) {
 			tag = reflect.StructTag(text)
 		}
 		json, options, _ := strings.Cut(tag.Get("json"), ",")
-		if json == "-" {
+		first, rest := splitNames(tag.Get("plain"))
+		if json == "-" && first == "" {
 			continue
+		}
+		if first != "" {
+			json, options = first, "omitempty"
 		}
 		if json == "" || len(f.Names) == 0 {
 			return nil, fmt.Errorf("%s: want a field with a name and a json tag, have %v %q", name, f.Names, tag)
@@ -144,7 +159,7 @@ func (s *source) members(name string) ([]member, error) {
 		for _, field := range f.Names {
 			all = append(all, member{
 				field: field.Name, name: json, typ: typeName(f.Type, pkg),
-				optional: strings.Contains(options, "omit"), plain: tag.Get("plain"),
+				optional: strings.Contains(options, "omit"), plain: tag.Get("plain"), split: first != "", rest: rest,
 			})
 		}
 	}

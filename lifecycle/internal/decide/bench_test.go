@@ -28,7 +28,7 @@ func BenchmarkDecide(b *testing.B) {
 	parked, err := transition(&running.Run, fsm.EventTurnNeedsInput, ask)
 	require.NoError(b, err)
 	answer := interaction.Reply{ID: 1, Text: "yes", Actor: interaction.Actor{ID: "ada"}}.Answer(now)
-	record := interaction.Settle(*parked.Run.Pending, answer, "key", "digest")
+	record := interaction.Settle(parked.Run.Open[0], answer, "key", "digest")
 	for name, c := range map[string]struct {
 		run   *store.Run
 		event fsm.Event
@@ -38,7 +38,8 @@ func BenchmarkDecide(b *testing.B) {
 		"ask":   {&running.Run, fsm.EventTurnNeedsInput, ask},
 		"reply": {&parked.Run, fsm.EventInteractionReplyAccepted, &effects{
 			facts: fsm.FactPendingMatches | fsm.FactRuleMet, now: now,
-			settles: settlement{answer: &answer, records: []interaction.Record{record}}}},
+			settles: settlement{
+				answers: []interaction.Answer{answer}, records: []interaction.Record{record}}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -20,10 +20,10 @@ func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	if run.State == fsm.StateQueued && run.Held() {
 		return unblockRun(run, causeDue, interaction.Actor{}, now)
 	}
-	if run.Pending == nil {
+	if len(run.Open) == 0 {
 		return nil, errors.New("lifecycle: run has a deadline and no question")
 	}
-	if run.Pending.Wait != nil {
+	if run.Open[0].Wait != nil {
 		return ownWait(run, now)
 	}
 	e := effects{now: Later(now, run.UpdatedAt), facts: fsm.FactPendingMatches}
@@ -40,15 +40,13 @@ func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 }
 
 func (s *settlement) autoDecide(run *store.Run, now time.Time) {
-	answer := interaction.NewAutoDecision(*run.Pending).Answer(now)
-	answer.Ref = run.Pending.Ref
-	s.answer, s.records = &answer, settledBy(run, run.Pending, answer, "", "")
-	for i := range run.Siblings {
-		q := &run.Siblings[i]
-		further := interaction.NewAutoDecision(*q).Answer(now)
-		further.Ref = q.Ref
-		s.further = append(s.further, further)
-		s.records = append(s.records, settledBy(run, q, further, "", "")...)
+	s.answers = make([]interaction.Answer, len(run.Open))
+	s.records = make([]interaction.Record, len(run.Open))
+	for i := range run.Open {
+		q := &run.Open[i]
+		s.answers[i] = interaction.NewAutoDecision(*q).Answer(now)
+		s.answers[i].Ref = q.Ref
+		s.records[i] = settledBy(run, q, s.answers[i], "", "")
 	}
 }
 
@@ -83,8 +81,10 @@ func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
 // question is open. The answer does not count towards the rule, because no person gave it.
 func settleAtEnd(run *store.Run, q *interaction.Question, answer interaction.Answer, event fsm.Event, e *effects,
 ) (*store.Commit, error) {
-	e.settles = settlement{answer: &answer, records: settledBy(run, q, answer, "", "")}
-	if len(run.Siblings) > 0 {
+	e.settles = settlement{
+		answers: []interaction.Answer{answer}, records: []interaction.Record{settledBy(run, q, answer, "", "")},
+	}
+	if len(run.Open) > 1 {
 		return transition(run, fsm.EventInteractionRecorded, e)
 	}
 	e.facts |= fsm.FactRuleMet

@@ -36,7 +36,7 @@ func runningRun() store.Run {
 func parked() store.Run {
 	r := runningRun()
 	r.State, r.Profile, r.Interactions = fsm.StateWaitingUser, fsm.ProfileStickyProcess, 1
-	r.Pending = &interaction.Question{ID: 1, Attempt: 1, Kind: interaction.OpenText, Prompt: "Go on?", AskedAt: noon}
+	r.Open = []interaction.Question{{ID: 1, Attempt: 1, Kind: interaction.OpenText, Prompt: "Go on?", AskedAt: noon}}
 	r.Deadline = noon
 	return r
 }
@@ -54,7 +54,7 @@ func TestDeadlineIsFiredOnTime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fsm.CodeInteractionWaitTimeout, cm.Run.Error.Code)
 		require.Equal(t, "no one replied within 1s", cm.Run.Error.Message)
-		require.Equal(t, run.Pending.ID, cm.Settled[0].Question.ID)
+		require.Equal(t, run.Open[0].ID, cm.Settled[0].Question.ID)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestJ5ADeadlineOfAHeldRun(t *testing.T) {
 	run := store.Run{
 		ID: "r", Version: 5, Engine: "agent", State: fsm.StateWaitingUser, Profile: fsm.ProfileResumable,
 		Session: &interaction.SessionHandle{Data: []byte("s")}, Interactions: 1, Attempt: 1, Owner: "n",
-		Pending:        &interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?", AskedAt: now},
+		Open:           []interaction.Question{{ID: 1, Kind: interaction.OpenText, Prompt: "?", AskedAt: now}},
 		SessionTimeout: time.Second, Deadline: now.Add(time.Second), MaxAutoDecisions: 1, UpdatedAt: now,
 	}
 	cm, err := blockRun(&run, "gone", now)
@@ -75,7 +75,7 @@ func TestJ5ADeadlineOfAHeldRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fsm.StateQueued, cm.Run.State)
 	require.True(t, cm.Run.Held())
-	require.Equal(t, interaction.AutoDecideTimeout, cm.Run.Answer.Resolution)
+	require.Equal(t, interaction.AutoDecideTimeout, cm.Run.Answers[0].Resolution)
 	held.AutoDecisions = 1
 	cm, err = Deadline(&held, now.Add(time.Second))
 	require.NoError(t, err)

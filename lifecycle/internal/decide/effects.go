@@ -89,10 +89,9 @@ type lostTurn struct {
 	nodeDied   bool // its node has gone, which counts as a loss (store.Run.Losses)
 }
 
-// settlement has the answer to a question, and the closed questions.
+// settlement has the answers to questions, and the closed questions.
 type settlement struct {
-	answer  *interaction.Answer  // settles the question, or is a vote on it
-	further []interaction.Answer // the siblings' automatic decisions at a deadline
+	answers []interaction.Answer // one reply or vote, or a deadline's automatic decisions
 	records []interaction.Record // of the closed questions, by number
 	vote    bool                 // the answer is a vote
 }

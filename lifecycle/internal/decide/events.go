@@ -33,7 +33,7 @@ func (e *effects) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeStateChanged:
 		return addEvent(c, e.stateChanged(&c.Run))
 	case fcmp.TypeReplyAccepted:
-		return addEvent(c, replyAccepted(e.settles.answer))
+		return addEvent(c, replyAccepted(&e.settles.answers[0]))
 	case fcmp.TypeAutoDecided:
 		return e.addAutoDecided(c)
 	case fcmp.TypeInputRequired:
@@ -43,7 +43,7 @@ func (e *effects) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeClosed:
 		return addClosed(c)
 	case fcmp.TypeDefaultTaken:
-		return addEvent(c, defaultTaken(&e.settles.records[0].Question, e.settles.answer))
+		return addEvent(c, defaultTaken(&e.settles.records[0].Question, &e.settles.answers[0]))
 	case fcmp.TypeReminder:
 		return e.addStep(c, interaction.Remind)
 	case fcmp.TypeEscalated:
@@ -106,8 +106,8 @@ func (e *effects) stateChanged(r *store.Run) *fcmp.StateChanged {
 	change := &fcmp.StateChanged{
 		From: string(e.from), To: string(r.State), Trigger: string(e.event), UpdatedAt: r.UpdatedAt,
 	}
-	if r.Pending != nil {
-		change.PendingInteractionID = r.Pending.ID
+	if len(r.Open) > 0 {
+		change.PendingInteractionID = r.Open[0].ID
 	}
 	if r.State.Terminal() {
 		change.Terminal = &fcmp.Terminal{Status: string(r.State), Warnings: make([]string, len(r.Warnings))}
@@ -136,15 +136,12 @@ func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
 }
 
 func (e *effects) addAutoDecided(c *store.Commit) error {
-	first := autoDecided(e.settles.answer, &c.Run)
-	if q := &e.settles.records[0].Question; q.Wait != nil {
-		first.TimeoutSec = secondsOpen(q)
-	}
-	if err := addEvent(c, first); err != nil {
-		return err
-	}
-	for i := range e.settles.further {
-		if err := addEvent(c, autoDecided(&e.settles.further[i], &c.Run)); err != nil {
+	for i := range e.settles.answers {
+		decided := autoDecided(&e.settles.answers[i], &c.Run)
+		if q := &e.settles.records[i].Question; q.Wait != nil {
+			decided.TimeoutSec = secondsOpen(q)
+		}
+		if err := addEvent(c, decided); err != nil {
 			return err
 		}
 	}
@@ -168,11 +165,8 @@ func addClosed(c *store.Commit) error {
 }
 
 func addInputRequired(c *store.Commit) error {
-	if err := addEvent(c, inputRequired(&c.Run, c.Run.Pending)); err != nil {
-		return err
-	}
-	for i := range c.Run.Siblings {
-		if err := addEvent(c, inputRequired(&c.Run, &c.Run.Siblings[i])); err != nil {
+	for i := range c.Run.Open {
+		if err := addEvent(c, inputRequired(&c.Run, &c.Run.Open[i])); err != nil {
 			return err
 		}
 	}
@@ -235,7 +229,7 @@ const modeVote = "vote"
 
 // recorded is the event of an answer after which the run keeps waiting.
 func (e *effects) recorded() *fcmp.Recorded {
-	r := (*fcmp.Recorded)(replyAccepted(e.settles.answer))
+	r := (*fcmp.Recorded)(replyAccepted(&e.settles.answers[0]))
 	if e.settles.vote && e.edits.question != nil {
 		r.ResolutionMode = modeVote
 	}

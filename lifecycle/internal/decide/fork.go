@@ -84,9 +84,9 @@ func (s *ForkSource) forkQuestion(number int, at *ForkAt, now time.Time) (*Origi
 	switch {
 	case s.Run.OpenQuestion(number) != nil:
 		return nil, cannotForkf("question %d is open; reply to it, or fork the run once it is settled", number)
-	case i >= 0 && s.Run.Pending != nil && s.Run.Pending.Attempt == s.Settled[i].Question.Attempt:
+	case i >= 0 && len(s.Run.Open) > 0 && s.Run.Open[0].Attempt == s.Settled[i].Question.Attempt:
 		return nil, cannotForkf("question %d was asked together with others, and question %d of these is open", number,
-			s.Run.Pending.ID)
+			s.Run.Open[0].ID)
 	case i < 0:
 		return nil, cannotForkf("it has asked %d questions; question %d does not exist", s.Run.Interactions,
 			number)

@@ -83,7 +83,7 @@ func putOff(next *store.Run, failure *passingFailure, now time.Time) {
 func putToSleep(next *store.Run, until time.Time) {
 	endRow(next)
 	countYield(next)
-	next.Answer, next.Together = nil, nil
+	next.Answers, next.Together = nil, nil
 	next.NotBefore = Later(notBefore(until), next.NotBefore)
 	next.Block = &store.Block{Kind: store.BlockSleep, Until: next.NotBefore, Reason: "the run sleeps"}
 }
@@ -93,7 +93,7 @@ func putToSleep(next *store.Run, until time.Time) {
 func queueForChildren(next *store.Run, block *store.Block, now time.Time) {
 	endRow(next)
 	countYield(next)
-	next.Answer, next.Together = nil, nil
+	next.Answers, next.Together = nil, nil
 	next.Block = block
 	setFamilyDue(next, now)
 }
@@ -182,18 +182,15 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 		countYield(next)
 	}
 	first := next.Interactions + 1
-	number := func(q interaction.Question) interaction.Question {
+	next.Open, next.Together = make([]interaction.Question, 1, 1+len(a.siblings)), nil
+	next.Open[0] = *a.question
+	next.Open = append(next.Open, a.siblings...)
+	for i := range next.Open {
 		next.Interactions++
+		q := &next.Open[i]
 		q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
-		return q
 	}
-	q := number(*a.question)
-	next.Pending, next.Siblings, next.Together = &q, nil, nil
 	if len(a.siblings) > 0 {
-		next.Siblings = make([]interaction.Question, 0, len(a.siblings))
-		for _, q := range a.siblings {
-			next.Siblings = append(next.Siblings, number(q))
-		}
 		next.Together = &store.Together{First: first, Asked: 1 + len(a.siblings), Rule: a.rule}
 	}
 	if startWaits(next) {
@@ -208,22 +205,19 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 // startWaits sets the ends of the new questions, and reports whether they have waits. If only some
 // have, the others get the run's policy as a wait.
 func startWaits(next *store.Run) bool {
-	own := next.Pending.Wait != nil
-	for i := range next.Siblings {
-		own = own || next.Siblings[i].Wait != nil
+	own := false
+	for i := range next.Open {
+		own = own || next.Open[i].Wait != nil
 	}
 	if !own {
 		return false
 	}
-	start := func(q *interaction.Question) {
+	for i := range next.Open {
+		q := &next.Open[i]
 		if q.Wait == nil {
 			q.Wait = policyWait(next)
 		}
 		q.StartWait()
-	}
-	start(next.Pending)
-	for i := range next.Siblings {
-		start(&next.Siblings[i])
 	}
 	return true
 }
@@ -241,7 +235,7 @@ func policyWait(r *store.Run) *interaction.Wait {
 
 // setDeadline sets the deadline to the earliest step or end of the questions' waits.
 func setDeadline(next *store.Run) {
-	if next.Pending != nil && next.Pending.Wait != nil {
+	if len(next.Open) > 0 && next.Open[0].Wait != nil {
 		next.Deadline, _ = next.NextDue()
 	}
 }

@@ -37,11 +37,11 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 		digest = reply.DigestFor(question)
 	}
 	e := effects{now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, settles: settlement{
-		answer: &answer, vote: question.DecidedBySeveral(),
-		records: settledBy(run, question, answer, reply.Key, digest),
+		answers: []interaction.Answer{answer}, vote: question.DecidedBySeveral(),
+		records: []interaction.Record{settledBy(run, question, answer, reply.Key, digest)},
 	}}
 	e.settles.records[0].Seen = reply.Seen
-	if run.Together != nil && !completesRule(run, &answer) {
+	if run.Together != nil && !completesRule(run, answer.Decision) {
 		e.facts &^= fsm.FactRuleMet
 		return transition(run, fsm.EventInteractionRecorded, &e)
 	}
@@ -53,26 +53,26 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 // part of the question and its history, so that both always agree.
 func recordVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
-	answer := reply.AnswerTo(voted, now)
+	answers := []interaction.Answer{reply.AnswerTo(voted, now)}
 	return transition(run, fsm.EventInteractionRecorded, &effects{
 		now: now, facts: fsm.FactPendingMatches, edits: edit{question: voted},
-		settles: settlement{answer: &answer, vote: true},
+		settles: settlement{answers: answers, vote: true},
 	})
 }
 
-// completesRule reports whether the run continues with this reply.
-func completesRule(run *store.Run, answer *interaction.Answer) bool {
-	return run.Together.Met(run.Together.Replies+1, len(run.Siblings), answer.Decision == interaction.Reject)
+// completesRule reports whether the run continues with a reply that has this decision.
+func completesRule(run *store.Run, decision interaction.Decision) bool {
+	return run.Together.Met(run.Together.Replies+1, len(run.Open)-1, decision == interaction.Reject)
 }
 
 // closeSiblings closes the open questions that the first record does not settle: the run continues
 // without answers to them.
 func (s *settlement) closeSiblings(run *store.Run, now time.Time) {
-	if len(run.Siblings) == 0 {
+	if len(run.Open) == 1 {
 		return
 	}
 	answered := s.records[0].Question.ID
-	for _, q := range run.OpenQuestions() {
+	for _, q := range run.Open {
 		if q.ID != answered {
 			record := interaction.Supersede(q, now)
 			keepForkPoint(&record, run)
@@ -83,23 +83,20 @@ func (s *settlement) closeSiblings(run *store.Run, now time.Time) {
 }
 
 func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
-) []interaction.Record {
-	all := []interaction.Record{interaction.Settle(*q, answer, key, digest)}
-	keepForkPoint(&all[0], run)
-	return all
+) interaction.Record {
+	record := interaction.Settle(*q, answer, key, digest)
+	keepForkPoint(&record, run)
+	return record
 }
 
 // abandoned closes each open question of an ending run without an answer.
 func abandoned(run *store.Run, at time.Time) []interaction.Record {
-	if run.Pending == nil {
+	if len(run.Open) == 0 {
 		return nil
 	}
-	all := make([]interaction.Record, 0, 1+len(run.Siblings))
-	all = append(all, interaction.Abandon(*run.Pending, at))
-	for _, q := range run.Siblings {
-		all = append(all, interaction.Abandon(q, at))
-	}
-	for i := range all {
+	all := make([]interaction.Record, len(run.Open))
+	for i := range run.Open {
+		all[i] = interaction.Abandon(run.Open[i], at)
 		keepForkPoint(&all[i], run)
 	}
 	return all

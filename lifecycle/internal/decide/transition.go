@@ -35,7 +35,7 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 	case e.edits.question != nil:
 		changeQuestion(next, run, e.edits.question)
 	case row.Event == fsm.EventInteractionRecorded:
-		recordReply(next, run, e.settles.answer, now)
+		recordReply(next, run, &e.settles.answers[0], now)
 	case row.To == run.State:
 		changeBlock(next, &e.block, now)
 	default:
@@ -55,8 +55,8 @@ func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time
 	if row.Slot == fsm.SlotRelease {
 		next.Slot = false
 	}
-	next.Pending, next.Siblings, next.Deadline = nil, nil, time.Time{} // unless openQuestions sets them
-	setFamilyDue(next, time.Time{})                                    // unless queueForChildren or endRun sets it
+	next.Open, next.Deadline = nil, time.Time{} // unless openQuestions sets them
+	setFamilyDue(next, time.Time{})             // unless queueForChildren or endRun sets it
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, e, now)
@@ -69,7 +69,7 @@ func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time
 		next.Budget = countTurn(next.Budget, 1)
 	case fsm.StateWaitingUser:
 		next.Owner = e.asks.node
-		next.Answer = nil
+		next.Answers = nil
 		endRow(next)
 		openQuestions(next, &e.asks, now)
 	default:
@@ -92,17 +92,17 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 		countRepeat(next, e.lost.nodeDied)
 		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
 	}
-	if answer := e.settles.answer; answer != nil {
+	if answers := e.settles.answers; len(answers) > 0 {
 		if next.Together == nil {
-			next.Answer = answer
+			next.Answers = answers
 		}
-		countAutoDecision(next, answer, now)
+		countAutoDecision(next, &answers[0], now)
 	}
 }
 
 func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	next.FinishedAt = now
-	next.Slot, next.Owner, next.Answer, next.Together = false, "", nil, nil
+	next.Slot, next.Owner, next.Answers, next.Together = false, "", nil, nil
 	next.Losses = 0 // nothing is executed again, and all releases can read the record
 	setFamilyDue(next, now)
 	if f := e.turn.final; f != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
@@ -87,8 +88,8 @@ func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
 func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	run := t.record
 	switch {
-	case run.Answer != nil:
-		return []interaction.Answer{*run.Answer}, nil
+	case len(run.Answers) > 0:
+		return slices.Clone(run.Answers), nil
 	case run.Together == nil:
 		return nil, nil
 	case run.Together.Inherited:

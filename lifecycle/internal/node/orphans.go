@@ -136,7 +136,7 @@ func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvid
 // cannot decide now; the next turn finds out.
 func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault string, known bool) {
 	switch {
-	case run.Pending == nil:
+	case len(run.Open) == 0:
 		return "the pending question is missing", true
 	case !run.HasSession():
 		return ErrNoSession.Error(), true

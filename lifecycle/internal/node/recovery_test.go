@@ -111,7 +111,7 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			r.Session = nil
 		}, nil, "the session handle is missing"},
 		"there is no question": {func(r *store.Run) {
-			r.Pending, r.Deadline = nil, time.Time{}
+			r.Open, r.Deadline = nil, time.Time{}
 		}, nil, "the pending question is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			run := queued("r", noon)
 			run.State, run.Version, run.Attempt, run.Interactions = fsm.StateWaitingUser, 3, 1, 1
 			run.Owner, run.Epoch = "n", 1
-			run.Profile, run.Session, run.Pending, run.Deadline = fsm.ProfileResumable, session, &question, noon
+			run.Profile, run.Session, run.Open, run.Deadline = fsm.ProfileResumable, session, []interaction.Question{question}, noon
 			c.change(&run)
 			found := p.inspectOrphan(t.Context(), &run)
 			require.Equal(t, c.says == "", found.intact)

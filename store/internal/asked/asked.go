@@ -20,21 +20,19 @@ const (
 
 // Anyone reports whether an open question of the run is for everybody.
 func Anyone(r *store.Run) bool {
-	if r.Pending == nil || r.Pending.To.Open() {
-		return true
+	for i := range r.Open {
+		if r.Open[i].To.Open() {
+			return true
+		}
 	}
-	return slices.ContainsFunc(r.Siblings, func(q interaction.Question) bool { return q.To.Open() })
+	return len(r.Open) == 0
 }
 
 // Principals returns whom the open questions of the run name, in order, each once. It is nil for a
 // run whose questions are for everybody.
 func Principals(r *store.Run) (all []string) {
-	if r.Pending == nil {
-		return nil
-	}
-	all = appendNamed(all, r.Pending)
-	for i := range r.Siblings {
-		all = appendNamed(all, &r.Siblings[i])
+	for i := range r.Open {
+		all = appendNamed(all, &r.Open[i])
 	}
 	if len(all) > 1 {
 		slices.Sort(all)
@@ -78,11 +76,8 @@ func Of(a *interaction.Actor) []string {
 func Changes(c *store.Commit) bool {
 	named := func(q *interaction.Question) bool { return q.To != nil || q.Wait != nil }
 	r := &c.Run
-	if r.Pending != nil && named(r.Pending) {
-		return true
-	}
-	for i := range r.Siblings {
-		if named(&r.Siblings[i]) {
+	for i := range r.Open {
+		if named(&r.Open[i]) {
 			return true
 		}
 	}

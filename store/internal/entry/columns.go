@@ -50,8 +50,8 @@ func ColumnsOf(r *store.Run) Columns {
 	if r.Held() {
 		c.DelayedUntil = heldColumn(r)
 	}
-	if r.Pending != nil {
-		c.AskedAt = r.Pending.AskedAt
+	if len(r.Open) > 0 {
+		c.AskedAt = r.Open[0].AskedAt
 		if !asked.Anyone(r) {
 			c.AskedAt = time.UnixMicro(c.AskedAt.UnixMicro() + Addressed).UTC()
 		}
