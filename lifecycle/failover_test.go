@@ -238,8 +238,9 @@ func TestAcknowledgedReadsSurviveAFailover(t *testing.T) {
 			_, err := c.Submit(context.Background(), Spec{ID: "new", Prompt: "x"})
 			return err
 		}, func(r *Run) bool { return r.ID == "new" }, nil},
-		"reply with a key":    {reply("k"), func(r *Run) bool { return r.ID == "waits" && len(r.Answers) > 0 }, nil},
-		"reply without a key": {reply(""), func(r *Run) bool { return r.ID == "waits" && len(r.Answers) > 0 }, ErrSettled},
+		"reply with a key": {reply("k"), func(r *Run) bool { return r.ID == "waits" && len(r.Answers) > 0 }, nil},
+		"reply without a key": {reply(""), func(r *Run) bool { return r.ID == "waits" && len(r.Answers) > 0 },
+			ErrSettled},
 		"cancel": {func(c *Client) error {
 			return c.Cancel(context.Background(), "waits", "enough")
 		}, func(r *Run) bool { return r.ID == "waits" && r.State == fsm.StateCanceled }, ErrTerminal},

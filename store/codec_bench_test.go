@@ -47,8 +47,8 @@ func answered() store.Run {
 	r := waiting()
 	r.Version, r.State, r.Seq, r.LocalSeq = 5, fsm.StateQueued, 8, 5
 	r.Open, r.Deadline, r.Owner, r.QueuedAt = nil, time.Time{}, "", noon.Add(time.Minute)
-	r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: "Yes, drop it; the backup is there.",
-		Actor: "ann", AcceptedAt: r.QueuedAt}}
+	r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply,
+		Text: "Yes, drop it; the backup is there.", Actor: "ann", AcceptedAt: r.QueuedAt}}
 	return r
 }
 

@@ -365,8 +365,10 @@ func TestOlderVersionsRefuseFormsAndApprovals(t *testing.T) {
 			r.Open[0].Subject = &interaction.Subject{Tool: "pay",
 				Arguments: json.RawMessage(`{"eur": 12345678901234567890.10}`)}
 		},
-		"value":             func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Value: json.RawMessage(`[ 1 ]`)}} },
-		"decision":          func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Decision: interaction.Reject}} },
+		"value": func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Value: json.RawMessage(`[ 1 ]`)}} },
+		"decision": func(r *store.Run) {
+			r.Answers = []interaction.Answer{{ID: 1, Decision: interaction.Reject}}
+		},
 		"ref":               func(r *store.Run) { r.Open[0].Ref = "call-1" },
 		"ref of the answer": func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Ref: "call-1"}} },
 		"digest":            func(r *store.Run) { r.Answers = []interaction.Answer{{ID: 1, Digest: "d"}} },

@@ -39,8 +39,9 @@ var fieldCases = []promised{
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := Answered(keep(parked), w.tick(), "k")
-			reply.Run.Answers[0].Selection = &interaction.Selection{Label: "No <&>", Value: "n", Means: interaction.MeansNo}
-			reply.Run.Answers[0].Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
+			answer := &reply.Run.Answers[0]
+			answer.Selection = &interaction.Selection{Label: "No <&>", Value: "n", Means: interaction.MeansNo}
+			answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
 				Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
 			several := keep(AskedTogether(w.start("n"), w.tick(), 3, interaction.Rule{Answers: 2, StopOnReject: true}))

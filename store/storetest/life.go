@@ -73,8 +73,8 @@ func reported(prev store.Run, now time.Time) store.Commit {
 // With sticky, the run keeps its slot. A zero deadline means that the question has none.
 func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
-		r.State, r.Slot, r.Deadline, r.Profile, r.Answers = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
-			nil
+		r.State, r.Slot, r.Deadline, r.Answers = fsm.StateWaitingUser, sticky, deadline, nil
+		r.Profile = fsm.ProfileResumable
 		if sticky {
 			r.Profile = fsm.ProfileStickyProcess
 		}

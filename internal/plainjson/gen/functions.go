@@ -172,7 +172,8 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 
 // writeSplit writes a list as separate members.
 func (g *generator) writeSplit(m member, before, element string) string {
-	line := fmt.Sprintf("if len(v.%s) > 0 {\nw.Put(%s)\nwrite%s(w, &v.%s[0])\n", m.field, before, base(element), m.field)
+	line := fmt.Sprintf("if len(v.%s) > 0 {\nw.Put(%s)\nwrite%s(w, &v.%s[0])\n", m.field, before, base(element),
+		m.field)
 	if m.rest != "" {
 		line += fmt.Sprintf("plainjson.WriteList(w, `,%q:`, v.%s[1:], write%s)\n", m.rest, m.field, base(element))
 	}
@@ -244,7 +245,8 @@ const readList = "if s.Member(%s) {\nlist := make([]%s, 0, plainjson.FewElements
 // The parts of the code that reads a list from separate members.
 const (
 	readSplit = "if s.Member(%[1]s) {\nv.%[2]s = make([]%[3]s, 1)\nread%[4]s(s, &v.%[2]s[0])\n"
-	readRest  = "if s.Member(%[1]s) {\nlist := append(make([]%[3]s, 0, plainjson.FewElements), v.%[2]s...)\ns.Need(`[`)\n" +
+	readRest  = "if s.Member(%[1]s) {\n" +
+		"list := append(make([]%[3]s, 0, plainjson.FewElements), v.%[2]s...)\ns.Need(`[`)\n" +
 		"for more := s.Going(); more; more = s.Member(`,`) {\nlist = append(list, %[3]s{})\n" +
 		"read%[4]s(s, &list[len(list)-1])\n}\ns.Need(`]`)\nv.%[2]s = list\n}\n"
 )

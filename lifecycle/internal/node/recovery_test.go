@@ -119,7 +119,8 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			run := queued("r", noon)
 			run.State, run.Version, run.Attempt, run.Interactions = fsm.StateWaitingUser, 3, 1, 1
 			run.Owner, run.Epoch = "n", 1
-			run.Profile, run.Session, run.Open, run.Deadline = fsm.ProfileResumable, session, []interaction.Question{question}, noon
+			run.Profile, run.Session, run.Deadline = fsm.ProfileResumable, session, noon
+			run.Open = []interaction.Question{question}
 			c.change(&run)
 			found := p.inspectOrphan(t.Context(), &run)
 			require.Equal(t, c.says == "", found.intact)
