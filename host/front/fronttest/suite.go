@@ -186,7 +186,7 @@ func (w *world) start(prompt string) string {
 	run, err := w.frontEnd.Start(w.ctx, "ada", prompt)
 	require.NoError(w, err)
 	if prompt != endless {
-		w.until(run, func(r *lifecycle.Run) bool { return r.Pending != nil || r.State.Terminal() })
+		w.until(run, func(r *lifecycle.Run) bool { return len(r.Open) > 0 || r.State.Terminal() })
 	}
 	return run
 }

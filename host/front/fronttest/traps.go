@@ -56,7 +56,7 @@ var Traps = []Trap{
 			run := w.start(twoRounds)
 			first := Answer{Question: 1, Text: "tea"}
 			w.answer(run, "m1", first)
-			w.until(run, func(r *lifecycle.Run) bool { return r.Pending != nil && r.Pending.ID == 2 })
+			w.until(run, func(r *lifecycle.Run) bool { return len(r.Open) > 0 && r.Open[0].ID == 2 })
 			for range 3 {
 				_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", first) // an acknowledgement or an error, and no effect
 			}
