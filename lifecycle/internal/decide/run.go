@@ -151,8 +151,8 @@ func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	return c
 }
 
-// Keep keeps an ended run for its parent, which was informed. Nothing is due for it any more.
-func Keep(run *store.Run) *store.Commit {
+// RetainForParent retains an ended run for its parent, which was informed. Nothing is due for it any more.
+func RetainForParent(run *store.Run) *store.Commit {
 	c := FamilyDue(run, time.Time{})
 	family := *c.Run.Family
 	family.Kept = true

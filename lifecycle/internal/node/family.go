@@ -72,7 +72,7 @@ func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now ti
 		switch {
 		case run.Family.Children > 0 && !f.endChildren(ctx, run, now):
 		case keep:
-			done = append(done, decide.Detach(decide.Keep(run)))
+			done = append(done, decide.Detach(decide.RetainForParent(run)))
 		default:
 			done = append(done, decide.Detach(decide.FamilyDue(run, time.Time{})))
 		}
