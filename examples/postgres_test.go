@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
@@ -44,8 +45,8 @@ func Example_transaction() {
 	must(err)
 
 	order := func(id string, amount int) error {
-		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := lc.On(st.In(tx)).Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Ship " + id + "."}); err != nil {
+		return st.Transact(ctx, pool, func(tx pgx.Tx, in store.Store) error {
+			if _, err := lc.On(in).Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Ship " + id + "."}); err != nil {
 				return err
 			}
 			_, err := tx.Exec(ctx, "INSERT INTO "+schema+".orders VALUES ($1, $2)", id, amount)

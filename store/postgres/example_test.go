@@ -16,6 +16,7 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
@@ -125,8 +126,8 @@ func ExampleStore_In() {
 	}
 
 	order := func(id string, amount int) error {
-		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := lc.On(st.In(tx)).Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Ship " + id + "."}); err != nil {
+		return st.Transact(ctx, pool, func(tx pgx.Tx, in store.Store) error {
+			if _, err := lc.On(in).Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Ship " + id + "."}); err != nil {
 				return err
 			}
 			_, err := tx.Exec(ctx, "INSERT INTO "+orders+" VALUES ($1, $2)", id, amount)

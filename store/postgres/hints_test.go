@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -108,9 +109,10 @@ func TestWatchInSchemaWithLongName(t *testing.T) {
 	here, there := hints(t, worlds[0].open(postgres.Options{})), hints(t, worlds[1].open(postgres.Options{}))
 	worlds[0].hearsOf(nodes[0], here)
 	worlds[1].hearsOf(nodes[1], there)
-	tx := worlds[0].beginTx("")
-	worlds[0].commit(nodes[0].In(tx), created("r"))
-	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, nodes[0].Transact(t.Context(), worlds[0].hostPool(), func(_ pgx.Tx, in store.Store) error {
+		worlds[0].commit(in, created("r"))
+		return nil
+	}))
 	worlds[0].hear(here, "r")
 	worlds[1].requireSilence(nodes[1], "r", there)
 }

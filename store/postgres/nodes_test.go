@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
@@ -72,17 +74,24 @@ func TestHostsTransactionsOnTwoNodes(t *testing.T) {
 			require.NoError(t, err)
 			defer front.Close()
 
+			pool := w.hostPool()
+
 			// in does something in a transaction together with an order, and commits or rolls back.
 			in := func(commit bool, do func(c *lifecycle.Client) error) {
 				t.Helper()
-				tx := w.beginTx(pgx.ReadCommitted)
-				name := fmt.Sprintf("order-%d", time.Now().UnixNano())
-				w.order(tx, name)
-				require.NoError(t, do(front.On(a.In(tx))))
-				if commit {
-					require.NoError(t, tx.Commit(t.Context()))
+				name, rollBack := fmt.Sprintf("order-%d", time.Now().UnixNano()), errors.New("roll back")
+				err := a.Transact(t.Context(), pool, func(tx pgx.Tx, in store.Store) error {
+					w.order(tx, name)
+					require.NoError(t, do(front.On(in)))
+					if !commit {
+						return rollBack
+					}
+					return nil
+				})
+				if !commit {
+					require.ErrorIs(t, err, rollBack)
 				} else {
-					require.NoError(t, tx.Rollback(t.Context()))
+					require.NoError(t, err)
 				}
 				require.Equal(t, commit, w.ordered(name))
 			}

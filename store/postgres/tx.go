@@ -17,31 +17,54 @@ import (
 // itself.
 var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 
-// In returns the store inside a transaction of the host: its commits are stored with the host's
-// rows, or not at all, and their hints are sent when the host commits. To submit, reply or cancel:
+// Transact calls fn in a transaction of the host's database, with the store inside: its commits are
+// stored with the host's rows, or not at all. It commits if fn returns nil, and otherwise rolls
+// back and returns fn's error. To submit, reply or cancel:
 //
-//	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+//	err := st.Transact(ctx, pool, func(tx pgx.Tx, in store.Store) error {
 //		… // its own rows
-//		_, err := lc.On(st.In(tx)).Submit(ctx, spec)
+//		_, err := lc.On(in).Submit(ctx, spec)
 //		return err
 //	})
+//
+// Hints are sent after the commit: within the transaction, a notification would lock the whole
+// server until the commit is durable. In describes the store inside.
+func (s *Store) Transact(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx, in store.Store) error) error {
+	var stored []store.Hint
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		in := s.in(tx)
+		err := fn(tx, in)
+		stored = in.stored
+		return err
+	})
+	if err == nil {
+		s.watchers.Notify(stored)
+		s.notifier.enqueue(stored)
+	}
+	return err
+}
+
+// In returns the store inside a transaction that the host ends itself. No hints are sent of its
+// commits, so that they are noticed at the next poll: prefer Transact.
 //
 // The transaction must use the store's database. Refusals (store.ErrConflict and the like) leave it
 // usable; any other error does not. Until it ends, it locks the rows of changed runs: other writers
 // wait. Above read committed, a call may fail with ErrSerialization. A result that was found
 // instead of written (an earlier receipt or run) is durable once the host has committed. Like the
 // transaction, the view is for one goroutine at a time; it needs no Close.
-func (s *Store) In(tx pgx.Tx) store.Store {
+func (s *Store) In(tx pgx.Tx) store.Store { return s.in(tx) }
+
+func (s *Store) in(tx pgx.Tx) *txStore {
 	t := &txStore{Store: s, tx: tx}
 	t.reader = reader{texts: s.texts, schema: s.o.Schema, beginRead: t.beginRead}
 	return t
 }
 
 // Transactions returns the function that lets flow.StepIn execute a step in a transaction of the
-// host's database: by pgx.BeginFunc, with the store inside the transaction.
+// host's database, by Transact.
 func (s *Store) Transactions(pool *pgxpool.Pool) func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
 	return func(ctx context.Context, do func(tx pgx.Tx, view any) error) error {
-		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return do(tx, s.In(tx)) })
+		return s.Transact(ctx, pool, func(tx pgx.Tx, in store.Store) error { return do(tx, in) })
 	}
 }
 
@@ -49,7 +72,8 @@ type txStore struct {
 	reader
 	*Store
 
-	tx pgx.Tx
+	tx     pgx.Tx
+	stored []store.Hint // of the commits so far
 }
 
 // beginRead leaves the timeouts to the host's transaction.
@@ -77,7 +101,6 @@ func (t *txStore) Recent(string) (run store.Run, ok bool) { return run, false }
 // Commit implements store.Writer.
 func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
-	var stored notice
 	for i := range batch {
 		p, err := newPending(&batch[i])
 		if err == nil {
@@ -87,12 +110,7 @@ func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 			err = t.commit(ctx, p)
 		}
 		if errs[i] = err; err == nil {
-			stored.Runs = append(stored.Runs, runHint{ID: p.Run.ID, State: p.Run.State, Seq: p.Run.Seq})
-		}
-	}
-	if err := t.notify(ctx, stored); err != nil {
-		for i := range errs {
-			errs[i] = errors.Join(errs[i], err)
+			t.stored = append(t.stored, p.Hint())
 		}
 	}
 	return errs
@@ -163,15 +181,6 @@ func (t *txStore) writeError(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return fmt.Errorf("postgres: write in the caller's transaction: %w", explain(err))
-}
-
-// notify notifies all processes, including this one, when the transaction commits.
-func (t *txStore) notify(ctx context.Context, stored notice) error {
-	if t.o.NoNotify || len(stored.Runs) == 0 {
-		return nil
-	}
-	_, err := t.tx.Exec(ctx, `SELECT pg_notify($1::text, $2::text)`, t.channel(), stored.payload())
-	return t.writeError(ctx, err)
 }
 
 // Claim returns ErrInTransaction, as the other calls below do.

@@ -1,12 +1,14 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/slots"
@@ -94,14 +96,24 @@ func TestInCommitsWithHostsTransaction(t *testing.T) {
 			w.requireStands(a, prev)
 			require.False(t, w.ordered("r"))
 
-			tx := w.beginTx(pgx.ReadCommitted)
-			w.order(tx, "r")
-			w.commit(a.In(tx), next)
+			pool, refused := w.hostPool(), errors.New("no")
+			require.ErrorIs(t, a.Transact(t.Context(), pool, func(tx pgx.Tx, in store.Store) error {
+				w.order(tx, "r")
+				w.commit(in, next)
+				return refused
+			}), refused)
 			w.requireSilence(a, "r", onA, onB)
-			w.requireStands(b, prev)
-			require.NoError(t, tx.Commit(t.Context()))
+			require.False(t, w.ordered("r"))
+			require.NoError(t, a.Transact(t.Context(), pool, func(tx pgx.Tx, in store.Store) error {
+				w.order(tx, "r")
+				w.commit(in, next)
+				w.requireSilence(a, "r", onA, onB)
+				w.requireStands(b, prev)
+				return nil
+			}))
 			for _, heard := range []<-chan store.Hint{onA, onB} {
 				if h := w.hear(heard, "r"); h.RunID != "" {
+					h.Events, h.Run = nil, nil
 					require.Equal(t, store.Hint{RunID: "r", State: next.Run.State, Seq: next.Run.Seq}, h)
 				}
 			}
@@ -118,6 +130,28 @@ func TestInCommitsWithHostsTransaction(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hostPool is a pool of the host's own.
+func (w *world) hostPool() *pgxpool.Pool {
+	w.Helper()
+	pool, err := pgxpool.New(w.Context(), w.dsn)
+	require.NoError(w, err)
+	w.Cleanup(pool.Close)
+	return pool
+}
+
+// R4: a transaction of the host's that is not Transact has no statement that notifies, which would
+// lock the server until its commit is durable; its commits are noticed at the next poll.
+func TestHostsTransactionSendsNoHints(t *testing.T) {
+	w, a := newWorld(t, postgres.Options{})
+	heard := hints(t, w.open(postgres.Options{}))
+	w.hearsOf(a, heard)
+	tx := w.beginTx(pgx.ReadCommitted)
+	w.commit(a.In(tx), created("r"))
+	require.NoError(t, tx.Commit(t.Context()))
+	w.requireSilence(a, "r", heard)
+	require.Equal(t, uint64(1), w.load(a, "r").Version)
 }
 
 // requireStands: this is the run's current record, on which the next commit is based.

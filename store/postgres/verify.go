@@ -99,9 +99,11 @@ type snapshot struct {
 	departed   *int64 // departure time of the node that parked the run
 }
 
+// snapshotText asks for a used key by a LIMIT instead of EXISTS, which some versions of PostgreSQL
+// answer from a hash table of all settled interactions.
 var snapshotText = sql(`SELECT coalesce(r.n, 0), s.record,
 		EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node),
-		EXISTS (SELECT FROM interlude.settled WHERE settled.run = r.n AND settled.key = v.key),
+		(SELECT true FROM interlude.settled WHERE settled.run = r.n AND settled.key = v.key LIMIT 1) IS NOT NULL,
 		EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool),
 		CASE WHEN s.owner IS NOT NULL AND NOT s.slot
 			THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END

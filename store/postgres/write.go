@@ -153,8 +153,8 @@ func updateStatement(k updateKind) string {
 			WHERE s.n = v.n AND s.version = v.expect
 				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes
 					WHERE nodes.id = v.node ` + lock + `))
-				AND (v.key IS NULL OR NOT EXISTS (SELECT FROM interlude.settled WHERE settled.run = v.n
-					AND settled.key = v.key))
+				AND (v.key IS NULL OR (SELECT true FROM interlude.settled WHERE settled.run = v.n
+					AND settled.key = v.key LIMIT 1) IS NULL)
 				AND (s.asked_at IS NULL OR s.slot OR NOT EXISTS (SELECT FROM interlude.departed d WHERE d.id = s.owner
 					AND d.at > v.recovered))
 			RETURNING s.n, v.first, v.last, v.bodies, v.question, v.key, v.settled` + returned + `
