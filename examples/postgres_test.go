@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
@@ -45,7 +44,7 @@ func Example_transaction() {
 	must(err)
 
 	order := func(id string, amount int) error {
-		return st.Transact(ctx, pool, func(tx pgx.Tx, in store.Store) error {
+		return st.Transact(ctx, pool, func(tx pgx.Tx, in lifecycle.Store) error {
 			if _, err := lc.On(in).Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Ship " + id + "."}); err != nil {
 				return err
 			}
