@@ -2,7 +2,6 @@ package contract
 
 import "slices"
 
-// The event types that report a run's beginning and its changes of state.
 const (
 	started      = "conversation.started"
 	stateChanged = "conversation.state.changed"
@@ -38,7 +37,7 @@ func (c *soundness) waiting() {
 }
 
 // endings: a run that fails or is canceled has a code, no other has; a terminal state holds no
-// slot; a change of state is reported by exactly one event, and nothing else is.
+// slot; exactly one event reports a change of state, and nothing else.
 func (c *soundness) endings() {
 	for _, t := range c.l.Transitions {
 		fails := c.l.Terminal(t.To) && t.To != "succeeded"

@@ -36,8 +36,8 @@ func envelopeProtocols() []string {
 	return schema.Properties.Version.Enum
 }
 
-// isOptionalMember reports whether an event of the type may have the member, and may lack it. The
-// entry names both, as in Extension.Members.
+// isOptionalMember reports whether the entry (see Extension.Members) names an optional member of an
+// event.
 func isOptionalMember(entry string) bool {
 	typ, member := SplitMember(entry)
 	raw, ok := EventSchema(typ)
@@ -49,7 +49,6 @@ func isOptionalMember(entry string) bool {
 		!slices.Contains(schema.Required, member)
 }
 
-// countPayloadSchemas returns how many schemas of payloads there are.
 func countPayloadSchemas() int {
 	files, err := eventFiles.ReadDir("events")
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// maxEnumerated bounds the enumeration of fact assignments to a million.
 const maxEnumerated = 20
 
 // Mentioned lists the facts that guards mention, each once, sorted.
@@ -19,8 +18,8 @@ func Mentioned(guards ...Guard) []string {
 	return slices.Compact(facts)
 }
 
-// Assignments calls yield with every assignment of the facts until it returns false. The map is
-// reused.
+// Assignments calls yield with every assignment of the facts, in a reused map, until it returns
+// false.
 func Assignments(facts []string, yield func(Facts) bool) {
 	holds := make(Facts, len(facts))
 	for bits := range uint64(1) << len(facts) {
@@ -34,7 +33,7 @@ func Assignments(facts []string, yield func(Facts) bool) {
 }
 
 // cells: every state × event has either transitions or exactly one rejection, and no two
-// transitions of one cell can both be taken; stateless would panic. Terminal states reject
+// transitions of one cell can both be taken, at which stateless would panic. Terminal states reject
 // everything as terminal.
 func (c *soundness) cells() {
 	for _, s := range c.l.States {

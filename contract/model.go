@@ -25,18 +25,17 @@ func (g Guard) holds(facts Facts) bool {
 
 // Verdict is the contract's answer to one event in one state.
 type Verdict struct {
-	// Transition is the arrow that is taken, nil for a refusal.
+	// Transition is nil for a refusal.
 	Transition *Transition
 	// Code is the refusal's code, empty for a transition.
 	Code string
-	// Rule is the id of the transition or rejection that decided. When a guard was not met, it is
-	// the ids of the cell's transitions, joined by ", "; empty for a state or event that the
-	// contract does not know.
+	// Rule is the id of the transition or rejection that decided, or the ids of the cell's
+	// transitions, joined by ", ", if no guard was met. It is empty for an unknown state or event.
 	Rule string
 }
 
 // Next is the reference for the generated machine: it reads the contract line by line, shares
-// nothing with fsm, and trades speed for simplicity.
+// nothing with fsm, and is simple rather than fast.
 func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 	var unmet []string
 	for i, t := range l.Transitions {
@@ -59,7 +58,7 @@ func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 	return Verdict{Code: "EVENT_NOT_ALLOWED"}
 }
 
-// Decide is the reference for the completion gate: the first rule that holds. ok is false when none
+// Decide is the reference for the completion gate: the first rule that holds; ok is false if none
 // does.
 func (l *Lifecycle) Decide(facts Facts) (rule GateRule, ok bool) {
 	for _, r := range l.Gate {
@@ -84,7 +83,7 @@ func (l *Lifecycle) HasPayload(typ string) bool {
 	return slices.ContainsFunc(l.Payloads, func(p Payload) bool { return p.Type == typ })
 }
 
-// Terminal reports whether the contract calls the state terminal.
+// Terminal reports whether the state is terminal.
 func (l *Lifecycle) Terminal(state string) bool {
 	for _, s := range l.States {
 		if s.Name == state {
@@ -94,9 +93,9 @@ func (l *Lifecycle) Terminal(state string) bool {
 	return false
 }
 
-// Protocols are the versions of the protocol that events may have, the first one first. Each event
-// has the lowest that can express it, so a reader of an older version reads every run that uses
-// nothing new.
+// Protocols are the protocol versions that events may have, the first one first. Each event has the
+// lowest that can express it, so a reader of an older version reads every run that uses nothing
+// new.
 func (l *Lifecycle) Protocols() []string {
 	all := []string{l.Protocol}
 	for _, e := range l.Extensions {

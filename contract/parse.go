@@ -10,17 +10,17 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// ErrContract is matched by every error about a contract that cannot be used.
+// ErrContract: the contract cannot be used.
 var ErrContract = errors.New("contract: unsound")
 
 var meta = sync.OnceValue(func() *schema.Schema { return schema.MustCompile(metaSchema) })
 
-// Parse reads a contract and checks everything that can be checked of it: that no key is unknown or
-// given twice (schema and token walk), that ids are unique and names known, that every state ×
-// event cell has either transitions or exactly one rejection, that guards of one cell never
-// overlap, that the gate decides every case and each of its rules some case, and that the waiting
-// policy is total. The error matches ErrContract and lists every fault found. That each invariant
-// can be executed is checked by audit.Executable.
+// Parse reads a contract and checks: that no key is unknown or given twice (schema and token walk),
+// that ids are unique and names known, that every state × event cell has either transitions or
+// exactly one rejection, that guards of one cell never overlap, that the gate decides every case
+// and each of its rules some case, and that the waiting policy is total. The error matches
+// ErrContract and lists every fault found. That each invariant can be executed is checked by
+// audit.Executable.
 func Parse(raw []byte) (*Lifecycle, error) {
 	if err := meta().ValidateJSON(raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrContract, err)
@@ -38,7 +38,6 @@ func Parse(raw []byte) (*Lifecycle, error) {
 	return l, nil
 }
 
-// decodeStrict refuses members that the Go type does not have.
 func decodeStrict(raw []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()

@@ -20,7 +20,7 @@ func (l *Lifecycle) Check() error {
 	return errors.Join(c.faults...)
 }
 
-// soundness collects faults. Each of its methods is one promise.
+// soundness collects faults. Each method is one promise.
 type soundness struct {
 	l      *Lifecycle
 	faults []error

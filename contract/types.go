@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Lifecycle is lifecycle.json as Go values. Every list is in the file's order, which for the gate
-// is the order of decision and for the invariants the order in which they are named when one event
-// breaks several.
+// Lifecycle is lifecycle.json as Go values. Every list is in the file's order: the gate decides in
+// this order, and of several invariants that an event breaks the first is named first.
 type Lifecycle struct {
 	Version     string       `json:"version"`
 	Protocol    string       `json:"protocol"`
@@ -47,7 +46,7 @@ type State struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Guard is a conjunction over facts: all of All hold and none of None. The zero Guard always holds.
+// Guard holds if all of All hold and none of None. The zero Guard always holds.
 type Guard struct {
 	All  []string `json:"all,omitempty"`
 	None []string `json:"none,omitempty"`
@@ -60,7 +59,7 @@ type Emission struct {
 	Count string `json:"count"`
 }
 
-// CountNote describes Count for people, in the form of a suffix. It is empty for exactly one.
+// CountNote describes Count for people, as a suffix. It is empty for exactly one.
 func (e Emission) CountNote() string {
 	return map[string]string{"optional": " (or none)", "many": " (any number)", "some": " (at least one)"}[e.Count]
 }
@@ -75,8 +74,8 @@ type Submission struct {
 	Requirements []string   `json:"requirements"`
 }
 
-// Transition is one arrow. Slot is acquire, keep or release. Error is the code of a run that ends
-// by it; Also lists alternative codes for the caller.
+// Transition is one arrow. Slot is acquire, keep or release. Error is the code of a run that it
+// ends; Also lists alternative codes for the caller.
 type Transition struct {
 	ID    string `json:"id"`
 	From  string `json:"from"`
@@ -101,7 +100,7 @@ type Rejection struct {
 	Requirements []string `json:"requirements"`
 }
 
-// GateRule is one rule of the completion gate; the first that holds decides.
+// GateRule is a rule of the completion gate; the first that holds decides.
 type GateRule struct {
 	ID string `json:"id"`
 	Guard
@@ -123,7 +122,7 @@ type WaitRule struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Code is an error or warning code. Source, of errors only, names its user: engine, gate, run or
+// Code is an error or warning code. Source, only of errors, names its user: engine, gate, run or
 // refusal.
 type Code struct {
 	ID           string   `json:"id"`
@@ -134,7 +133,7 @@ type Code struct {
 }
 
 // OwnWarnings is the namespace of engines' warning codes: Prefix, then at least one of A to Z, 0 to
-// 9 and _, at most Longest bytes in total.
+// 9 and _, in total at most Longest bytes.
 type OwnWarnings struct {
 	ID           string   `json:"id"`
 	Prefix       string   `json:"prefix"`
@@ -160,8 +159,7 @@ type Payload struct {
 }
 
 // Extension lists the additions of a later protocol version: event types, events as triggers of a
-// change of state, and members of existing events, each as the event's type, a dot and the member's
-// name.
+// change of state, and members of existing events, each as type, dot and member.
 type Extension struct {
 	ID           string   `json:"id"`
 	Protocol     string   `json:"protocol"`
@@ -172,14 +170,13 @@ type Extension struct {
 	Requirements []string `json:"requirements"`
 }
 
-// SplitMember returns the event type and the member that an entry of Extension.Members names.
+// SplitMember splits an entry of Extension.Members.
 func SplitMember(entry string) (typ, member string) {
 	i := max(strings.LastIndexByte(entry, '.'), 0)
 	return entry[:i], strings.TrimPrefix(entry[i:], ".")
 }
 
-// Invariant is a promise that a Checker decides on a recorded log. What Params may hold depends on
-// Kind.
+// Invariant is a promise that a Checker decides on a recorded log. Kind says what Params may hold.
 type Invariant struct {
 	ID           string          `json:"id"`
 	Kind         string          `json:"kind"`

@@ -168,7 +168,6 @@ func (w *Wait) ValidateSteps(to *Audience) error {
 	return nil
 }
 
-// escalated returns the audience after the step.
 func (s *WaitStep) escalated(to *Audience) *Audience {
 	next := s.To.Clone()
 	if to == nil && s.Join {

@@ -298,7 +298,6 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// newPoller returns a node.Poller that the follower's hints wake.
 func (c *Client) newPoller(f *follower) node.Poller {
 	return node.Poller{Clock: c.proc.Clock, Wake: f.hints, Interval: c.poll}
 }

@@ -27,7 +27,6 @@ func (SystemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// clockOf returns the default clock for a store.
 func clockOf(s store.Store) Clock {
 	if k, ok := s.(store.Timekeeper); ok {
 		return node.StoreClock{Store: k, Machine: SystemClock{}}

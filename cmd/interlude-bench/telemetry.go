@@ -86,7 +86,6 @@ type discard struct{}
 func (discard) ExportSpans(context.Context, []trace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                          { return nil }
 
-// discardMetrics discards metrics.
 type discardMetrics struct{}
 
 func (discardMetrics) Temporality(k metric.InstrumentKind) metricdata.Temporality {

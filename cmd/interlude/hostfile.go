@@ -122,7 +122,6 @@ func fieldName(path string) string {
 	return path
 }
 
-// kindOf is JSON's name of the wanted type.
 func kindOf(e *json.UnmarshalTypeError) string {
 	switch kind := e.Type.Kind().String(); kind {
 	case "struct", "map", "ptr":

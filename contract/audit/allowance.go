@@ -13,18 +13,17 @@ import (
 type Allowance struct {
 	// Type is the event type, or empty for the envelope.
 	Type string
-	// Member is the path of the member from the data, or from the envelope.
+	// Member is the path of the member from the data or the envelope.
 	Member string
-	// Required reports that the contract requires the member: a strict reader rejects a log without
-	// it.
+	// Required: the contract requires the member, so a strict reader rejects a log without it.
 	Required bool
-	// Skipped are the invariants that cannot be decided on an event without the member. They are
-	// counted, see Report.Skipped.
+	// Skipped are the invariants that cannot be decided without the member; Report.Skipped counts
+	// them.
 	Skipped []string
 }
 
-// optional is a member that the contract requires and that another producer may leave out. Its
-// placeholder makes the rest of the event checkable; no invariant sees it.
+// optional is a required member that another producer may leave out. Its placeholder makes the rest
+// of the event checkable; no invariant sees it.
 type optional struct {
 	typ, member string
 	placeholder any
@@ -67,8 +66,7 @@ var optionals = []optional{
 	{fcmp.TypeDefaultTaken, "timeout_sec", json.Number("1"), nil},
 }
 
-// skippedWithout has members that the schemas do not require, with the invariants that cannot be
-// decided on an event without them.
+// skippedWithout has members that the schemas do not require, with the invariants that need them.
 var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeStateChanged, "pending_interaction_id"}:   {"IV-18"},
 	{fcmp.TypeStateChanged, "terminal"}:                 {"IV-19"},
@@ -85,10 +83,9 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
 }
 
-// demanded has the members that even a lenient reader requires: the identity of an event and its
-// place in the run, and the content that the protocol prescribes for changes of state, replies,
-// decisions, questions and their siblings, messages, warnings, retries, holds, and steps of a
-// question's wait.
+// demanded has the members that even a lenient reader requires: an event's identity and its place
+// in the run, and what the protocol prescribes for changes of state, replies, decisions, questions
+// and their siblings, messages, warnings, retries, holds, and steps of a question's wait.
 var demanded = map[string][]string{
 	"":                     {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:  {"from", "to", "trigger", "updated_at"},
@@ -111,9 +108,9 @@ var demanded = map[string][]string{
 }
 
 // essential are optional members that another producer may not leave out of an event that has the
-// value. Without a question's own wait, all that follows would contradict the policy of the run.
-// Without the number of people who decide, their votes would settle nothing. Without its new value,
-// a change would say nothing. Without asks_again, a fork's first turn would count as an attempt.
+// value. Without a question's own wait, what follows would contradict the run's policy; without the
+// number of deciders, votes would settle nothing; without its new value, a change would say
+// nothing; without asks_again, a fork's first turn would count as an attempt.
 var essential = map[[2]string]bool{
 	{fcmp.TypeStarted, "asks_again"}: true,
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
@@ -128,9 +125,9 @@ var named = map[[2]string]bool{
 	{fcmp.TypeWarning, "code"}:                     true,
 }
 
-// Allowances lists the members that may be missing with Options.Lenient; the event
-// conversation.started may be missing too. The members that the contract requires come first. The
-// others may be missing in any log, but only a lenient reader accepts null for them.
+// Allowances lists the members that may be missing with Options.Lenient, those that the contract
+// requires first. The others may be missing in any log, but only a lenient reader accepts null for
+// them. The event conversation.started may be missing too.
 func Allowances() []Allowance {
 	var all []Allowance
 	for _, o := range optionals {
@@ -147,8 +144,8 @@ func Allowances() []Allowance {
 	return all
 }
 
-// Demanded lists, by event type, the members that even a lenient reader requires; the envelope has
-// the type "". The caller owns the map.
+// Demanded lists, by event type ("" for the envelope), the members that even a lenient reader
+// requires. The caller owns the map.
 func Demanded() map[string][]string {
 	out := map[string][]string{}
 	for typ, members := range demanded {
@@ -157,5 +154,4 @@ func Demanded() map[string][]string {
 	return out
 }
 
-// path splits a member's path.
 func (o optional) path() []string { return strings.Split(o.member, ".") }

@@ -12,23 +12,20 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The default bounds of an audit.
 const (
 	DefaultMaxViolations = 100
 	DefaultOpenRuns      = 1 << 20
 )
 
-// ErrTooManyRuns reports more concurrently open runs than Options.OpenRuns allows.
+// ErrTooManyRuns: more runs are open at once than Options.OpenRuns allows.
 var ErrTooManyRuns = errors.New("audit: too many runs are open at the same time")
 
 // Violation is one broken invariant in a recorded log.
 type Violation struct {
-	// Invariant is its id in the contract.
 	Invariant string
 	// RunID is empty when the line cannot be read.
 	RunID string
-	// Line is the line of the log, from 1; for an event that is missing at the end, the run's last
-	// line.
+	// Line is the line of the log, from 1; for a missing event at the end, the run's last line.
 	Line int
 	// Seq is the event's number, 0 when it cannot be read.
 	Seq uint64
@@ -48,15 +45,14 @@ type Options struct {
 	// invariant that needs missing data is not checked, and counted in Report.Skipped. The log may
 	// begin in mid-run. The doc of command contract/check lists everything.
 	Lenient bool
-	// MaxViolations limits Report.Violations, but not Report.Found. 0 means DefaultMaxViolations,
-	// and a negative value none at all.
+	// MaxViolations limits Report.Violations, but not Report.Found. 0 means DefaultMaxViolations, a
+	// negative value none at all.
 	MaxViolations int
-	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0
-	// means DefaultOpenRuns.
+	// OpenRuns bounds the open runs, each of which takes about 2 KiB. 0 means DefaultOpenRuns.
 	OpenRuns int
-	// First stops at the first line that violates anything.
+	// First stops at the first violation.
 	First bool
-	// Found, unless nil, is called with each violation as soon as it is found.
+	// Found, unless nil, gets each violation as soon as it is found.
 	Found func(Violation)
 }
 
@@ -64,19 +60,18 @@ type Options struct {
 type Report struct {
 	Lines int // the number of lines that are not empty
 	Runs  int
-	// Unfinished is the number of runs that have not ended.
+	// Unfinished counts the runs that have not ended.
 	Unfinished int
-	// Fragments is the number of runs whose log begins in mid-run. Options.Lenient accepts them.
+	// Fragments counts the runs whose log begins in mid-run, which Options.Lenient accepts.
 	Fragments int
 	// Violations lists up to Options.MaxViolations violations in line order; a missing event at the
 	// end comes last. With Options.Lenient, a question before its change of state comes with it.
 	Violations []Violation
 	// Found is the number of all violations.
 	Found int
-	// Forgiven has the deviations that were accepted because of Options.Lenient, the most frequent
-	// first.
+	// Forgiven has the accepted deviations (Options.Lenient), the most frequent first.
 	Forgiven []Forgiven
-	// Skipped has the invariants that could not be decided on some events, ordered by their ids.
+	// Skipped has the invariants that could not be decided on some events, ordered by id.
 	Skipped []Skipped
 }
 
@@ -94,15 +89,15 @@ func (r *Report) First() *Violation {
 	return &r.Violations[0]
 }
 
-// Check reads a log that a store of this library kept, and decides every invariant of the contract
-// on it. It is a strict Log that stops at the first violation.
+// Check reads a log that a store of this library kept, and decides every invariant on it. It is a
+// strict Log that stops at the first violation.
 //
 // A log that ends between two events of one commit is a violation: a store never keeps half a
 // commit.
 func Check(r io.Reader) (Report, error) { return Log(r, Options{First: true}) }
 
-// Log reads a log to its end, one encoded event on each line, of one run or of several interleaved.
-// Empty lines are skipped. An error means that the log could not be read, or is ErrTooManyRuns; the
+// Log reads a log to its end: one encoded event per line, of one run or of several interleaved. It
+// skips empty lines. An error means that the log could not be read, or is ErrTooManyRuns; the
 // report then covers the lines that were read.
 func Log(r io.Reader, o Options) (Report, error) {
 	a := auditor{options: o, checker: NewChecker()}
@@ -152,7 +147,6 @@ func (a *auditor) read(lines *lines) error {
 	}
 }
 
-// line judges one line of the log.
 func (a *auditor) line(line []byte) []Violation {
 	if !a.options.Lenient || len(bytes.TrimSpace(line)) == 0 {
 		return a.checker.Line(line)
@@ -160,7 +154,7 @@ func (a *auditor) line(line []byte) []Violation {
 	return a.foreign.read(line)
 }
 
-// longest bounds an explanation, in characters, because it may quote the log.
+// longest bounds an explanation in characters, because it may quote the log.
 const longest = 600
 
 func (a *auditor) found(v Violation) {
@@ -180,7 +174,7 @@ func (a *auditor) found(v Violation) {
 	}
 }
 
-// lines reads a log line by line, and reuses the memory of the line before.
+// lines reads a log line by line, into reused memory.
 type lines struct {
 	from *bufio.Reader
 	line []byte
@@ -190,8 +184,8 @@ type lines struct {
 func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
 
 // next returns the next line without its line break. If the line is too long for an event, next
-// returns only a part, which is also too long. The line is valid until the next call. The last line
-// is returned together with io.EOF.
+// returns a part that is also too long. The line is valid until the next call; the last one comes
+// with io.EOF.
 func (l *lines) next() ([]byte, error) {
 	l.line = l.line[:0]
 	l.read++

@@ -14,10 +14,9 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// Checker checks the invariants event by event. It reports every fault of a run once: after a fault
-// it continues as if the event had been correct. If a misplaced event breaks several invariants,
-// only the first is reported, in the order of the contract. A Checker is not safe for concurrent
-// use.
+// Checker checks the invariants event by event. It reports every fault of a run once, and then
+// continues as if the event had been correct. If a misplaced event breaks several invariants, only
+// the first in the contract's order is reported. A Checker is not safe for concurrent use.
 type Checker struct {
 	l       *contract.Lifecycle
 	rules   []namedRule
@@ -34,7 +33,7 @@ type Checker struct {
 type Tally struct {
 	Lines int // without empty ones
 	Runs  int
-	// Unfinished are the runs that had not ended.
+	// Unfinished are the runs that have not ended.
 	Unfinished int
 	// Skipped counts, by invariant id, the events on which the invariant could not be checked for lack
 	// of data. A correct log of this library has no such events.
@@ -58,8 +57,8 @@ func (c *Checker) Tally() Tally {
 	return tally
 }
 
-// Open returns how many runs have not ended. With the embedded contract it equals
-// Tally().Unfinished, but costs nothing.
+// Open returns how many runs have not ended: Tally().Unfinished for the embedded contract, but at
+// no cost.
 func (c *Checker) Open() int { return len(c.runs) }
 
 type namedRule struct {
@@ -75,7 +74,7 @@ const (
 	// inPlace judges the event's place in the run. Only the first broken rule is reported, since
 	// the others follow from it.
 	inPlace scope = iota
-	// inItself judges the content of the event. Each broken rule is reported.
+	// inItself judges the event's content. Each broken rule is reported.
 	inItself
 	// inEnvelope judges the members that events of every type have.
 	inEnvelope
@@ -95,7 +94,7 @@ func scopeOf(r rule) scope {
 	return inPlace
 }
 
-// NewChecker returns a Checker of the contract that this program was built with.
+// NewChecker returns a Checker of the embedded contract.
 func NewChecker() *Checker { return newChecker(embedded(), embeddedRules()) }
 
 // NewCheckerFor returns a Checker of another contract. It panics when an invariant of it cannot be
@@ -109,14 +108,12 @@ func newChecker(l *contract.Lifecycle, r ruleSet) *Checker {
 	}
 }
 
-// ruleSet has the invariants of a contract in executable form. Checkers share it and do not change
-// it.
+// ruleSet has the invariants of a contract in executable form. Checkers share it unchanged.
 type ruleSet struct {
 	schema string // the id of the invariant that requires valid events; "" for none
 	rules  []namedRule
 }
 
-// embeddedRules returns the rules of the contract that this program was built with.
 var embeddedRules = sync.OnceValue(func() ruleSet { return mustRules(embedded()) })
 
 func mustRules(l *contract.Lifecycle) ruleSet {
@@ -127,8 +124,8 @@ func mustRules(l *contract.Lifecycle) ruleSet {
 	return set
 }
 
-// Executable returns every invariant of a contract that cannot be executed, joined, or nil: its
-// kind is unknown, or its parameters do not fit the kind or have unknown names. The error matches
+// Executable returns the invariants of a contract that cannot be executed, joined, or nil: their
+// kind is unknown, or their parameters do not fit it or have unknown names. The error matches
 // contract.ErrContract.
 func Executable(l *contract.Lifecycle) error {
 	_, err := rulesOf(l)
@@ -168,7 +165,7 @@ func (c *Checker) Line(body []byte) []Violation {
 	return c.judge(newStep(e), c.line)
 }
 
-// Refuse reports the next line of a log as invalid, for the given reason.
+// Refuse reports the next line of a log as invalid for the given reason.
 func (c *Checker) Refuse(body []byte, reason error) []Violation {
 	c.line++
 	c.lines++
@@ -194,7 +191,7 @@ func (c *Checker) Event(e fcmp.Event) []Violation {
 	return c.Line(body)
 }
 
-// refuse reports why a line is not an event. The readable part still enters its run, so that the
+// refuse reports why a line is not an event. Its readable part still enters the run, so that the
 // next event is not judged as if this one were missing.
 func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	if c.schema == "" {
@@ -216,8 +213,8 @@ func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Seq: e.Seq, Explanation: text}}
 }
 
-// follow continues the run after an invalid event: with the content that can be read of it, or else
-// as if the event were missing.
+// follow continues the run after an invalid event, with its readable content or else as if the
+// event were missing.
 func (v *view) follow(e fcmp.Event, readable bool) {
 	s := newStep(e)
 	if readable && v.l.HasPayload(e.Type) && (e.Type != fcmp.TypeStateChanged || slices.Contains(v.l.StateNames(),
@@ -237,8 +234,7 @@ func (v *view) follow(e fcmp.Event, readable bool) {
 	}
 }
 
-// Close reports the runs whose last event must be followed by another one, in the order of their
-// last lines.
+// Close reports the runs whose last event must be followed by another one, in line order.
 func (c *Checker) Close() []Violation {
 	var out []Violation
 	for id, r := range c.runs {
@@ -271,7 +267,6 @@ func (c *Checker) viewOf(run string, line int) *view {
 	return r
 }
 
-// store keeps the view of a run until its next event.
 func (c *Checker) store(run string, r *view) {
 	if c.closed.storeEnd(run, r) {
 		delete(c.runs, run)
@@ -294,8 +289,8 @@ func (c *Checker) judge(s *step, line int) []Violation {
 		j.placed, s.misplaced = true, true
 	}
 	if r.head != nil && s.Seq <= r.head.Seq {
-		// The event is in the log twice, or the log is out of order. Of consecutive events like
-		// that only the first is reported, and none becomes part of the run.
+		// The event is in the log twice, or the log is out of order. Only the first of consecutive
+		// events like that is reported; none becomes part of the run.
 		if r.repeated == 0 || s.Seq != r.repeated+1 {
 			j.applyRules(func(r namedRule) bool { return r.counts("seq") })
 		}
@@ -334,7 +329,6 @@ type judgement struct {
 	ended  bool // the event follows the run's end
 }
 
-// applyRules judges the event by the rules that are wanted, in the order of the contract.
 func (j *judgement) applyRules(which func(namedRule) bool) {
 	for _, rule := range j.c.rules {
 		if !which(rule) || j.ended || j.placed && rule.scope == inPlace {
@@ -356,8 +350,7 @@ func (j *judgement) applyRules(which func(namedRule) bool) {
 	}
 }
 
-// adjustView changes the view after a fault, so that the event fits and the fault is not reported
-// again.
+// adjustView changes the view after a fault, so that the fault is not reported again.
 func (j *judgement) adjustView(rule namedRule) {
 	switch r := rule.rule.(type) {
 	case *absorbing:
@@ -384,7 +377,6 @@ func (j *judgement) adjustView(rule namedRule) {
 	}
 }
 
-// counts reports whether the rule counts the field over the whole run.
 func (r namedRule) counts(field string) bool {
 	c, ok := r.rule.(*contiguous)
 	return ok && c.Field == field && c.Per == ""

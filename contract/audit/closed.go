@@ -6,31 +6,29 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// closedRuns keeps only what later checks need of runs that have ended. Whole views of them would
-// take most of the memory for a long log.
+// closedRuns keeps only what later checks need of ended runs: their whole views would take most of
+// the memory for a long log.
 type closedRuns struct {
 	runs map[string]lastOf
-	// slim: a lastOf is enough to judge an event after an end, since only a few rules apply to it, and
-	// they need nothing else.
+	// slim: a lastOf is enough to judge an event after an end, since only a few rules apply to it.
 	slim       bool
 	commonEnds map[commonEnd]*commonEnd
 }
 
-// lastOf is the retained part of a run's last event.
 type lastOf struct {
 	seq uint64
 	ts  time.Time
 	*commonEnd
 }
 
-// commonEnd is the part of lastOf that many runs have in common, so that they share it.
+// commonEnd is the part of lastOf that many runs share.
 type commonEnd struct {
 	state, engine string
 	pastEnd       bool
 }
 
-// newClosedRuns checks whether the rules allow slim ends, as the embedded contract's do; a test's
-// contract may not.
+// newClosedRuns checks whether the rules allow slim ends. The embedded contract's do; a test's may
+// not.
 func newClosedRuns(rules []namedRule) closedRuns {
 	c := closedRuns{runs: map[string]lastOf{}, commonEnds: map[commonEnd]*commonEnd{}}
 	for _, r := range rules {
@@ -53,8 +51,8 @@ func newClosedRuns(rules []namedRule) closedRuns {
 	return c
 }
 
-// storeEnd keeps a slim end of a run that has ended, and returns true, if the rules allow that. The
-// run's view is not needed then.
+// storeEnd keeps a slim end of an ended run, and returns true, if the rules allow that. The run's
+// view is then not needed.
 func (c *closedRuns) storeEnd(run string, v *view) bool {
 	if !c.slim || !v.l.Terminal(v.state) {
 		return false
@@ -67,8 +65,8 @@ func (c *closedRuns) storeEnd(run string, v *view) bool {
 	return true
 }
 
-// remove returns a view of a run that has ended, which is sufficient to judge its next event, and
-// forgets the run. It returns nil for any other run.
+// remove forgets an ended run, and returns a view that is sufficient to judge its next event. It
+// returns nil for any other run.
 func (c *closedRuns) remove(run string, checker *Checker) *view {
 	last, ok := c.runs[run]
 	if !ok {

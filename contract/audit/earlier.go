@@ -12,11 +12,10 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// NewCheckerFrom returns a Checker of another version's contract, from a folder that is laid out as
-// package contract's: lifecycle.json, and events with a schema for each type of event. Each line
-// must also be valid by these schemas, so that readers of that version understand each log that the
-// Checker accepts. The soundness of that contract is not checked again. The error matches
-// contract.ErrContract.
+// NewCheckerFrom returns a Checker of another version's contract, from a folder like package
+// contract's: lifecycle.json, and events with a schema per event type. Each line must also be valid
+// by these schemas, so that readers of that version understand each log that the Checker accepts.
+// The soundness of that contract is not checked again. The error matches contract.ErrContract.
 func NewCheckerFrom(folder fs.FS) (*Checker, error) {
 	raw, err := fs.ReadFile(folder, "lifecycle.json")
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// errNoObject reports that a lenient reader cannot read the line either; the strict reader's error
-// explains why.
+// errNoObject: a lenient reader cannot read the line either; the strict reader's error explains
+// why.
 var errNoObject = errors.New("no object")
 
-// fitting converts one event of another producer to the contract's form, as far as possible without
+// fitting converts an event of another producer to the contract's form, as far as possible without
 // guessing.
 type fitting struct {
 	marks        []mark
@@ -61,8 +61,8 @@ func readForeign(line []byte) (fcmp.Event, []mark, error) {
 	return e, f.marks, nil
 }
 
-// object reads a line that contains one JSON object, and refuses an object that two readers may
-// understand differently.
+// object reads a line with one JSON object, and refuses one that two readers may understand
+// differently.
 func object(line []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
@@ -89,7 +89,7 @@ func (f *fitting) envelope(whole map[string]any) {
 	f.fit(schemas()[""], whole, "", "")
 }
 
-// event validates the completed event against the schemas, and removes the placeholders again.
+// event validates the completed event against the schemas, and removes the placeholders.
 func (f *fitting) event(whole, data map[string]any) (fcmp.Event, error) {
 	full, err := json.Marshal(whole)
 	if err != nil {
@@ -127,8 +127,8 @@ func (f *fitting) unknownType(whole map[string]any, typ string) (fcmp.Event, err
 	return e, err
 }
 
-// fit removes from an object the members that the schema does not know or would refuse, unless they
-// are demanded, and adds placeholders for missing ones.
+// fit removes the members that the schema does not know or would refuse, unless they are demanded,
+// and adds placeholders for missing ones.
 func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 	for _, name := range slices.Sorted(maps.Keys(value)) {
 		path, item := prefix+name, value[name]
@@ -163,7 +163,7 @@ func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 	}
 }
 
-// lacksDemanded reports whether an object, or one in it, lacks a member that no log may leave out.
+// lacksDemanded reports whether an object, or one in it, lacks a demanded member.
 func lacksDemanded(item any, typ, prefix string) bool {
 	return slices.ContainsFunc(demanded[typ], func(member string) bool {
 		inner, inside := strings.CutPrefix(member, prefix)
@@ -183,8 +183,8 @@ func lacks(item any, path []string) bool {
 	return lacks(inner, path[1:])
 }
 
-// fitItem fits the content of a member, adds the zone that a time lacks, and accepts a name that is
-// not in the contract.
+// fitItem fits a member's content, adds the zone that a time lacks, and accepts a name that is not
+// in the contract.
 func (f *fitting) fitItem(n *node, item any, typ, path string) any {
 	switch v := item.(type) {
 	case map[string]any:
@@ -239,7 +239,6 @@ func (f *fitting) missing(typ, path string) {
 	}
 }
 
-// remove deletes a member by its path.
 func remove(object map[string]any, path []string) {
 	for _, name := range path[:len(path)-1] {
 		inner, ok := object[name].(map[string]any)

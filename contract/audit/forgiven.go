@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// The deviations of a member that a lenient reader accepts.
 const (
 	Missing = "missing" // the contract requires the member
 	Null    = "null"    // the member is null, and counts as missing
@@ -20,7 +19,7 @@ const (
 	Early      = "before its change of state" // a question
 )
 
-// Forgiven is a kind of deviation from the contract that was accepted, and how often it occurred.
+// Forgiven is a kind of accepted deviation from the contract, and how often it occurred.
 type Forgiven struct {
 	Type   string // event type, empty for the envelope
 	Member string // path from the data, or from the envelope; empty for the event as a whole
@@ -29,11 +28,10 @@ type Forgiven struct {
 	Count  int
 }
 
-// mark identifies one kind of deviation.
 type mark struct{ typ, member, how, value string }
 
-// forgiven counts the accepted deviations. Because the names of unknown and foreign members come
-// from the log, their length and number are bounded.
+// forgiven counts the accepted deviations. Names of unknown and foreign members come from the log,
+// so their length and number are bounded.
 type forgiven map[mark]int
 
 const (

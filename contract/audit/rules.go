@@ -12,10 +12,9 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// rule is one executable invariant. It contains only parameters; the state of a run is in its view.
-// One set of rules can thus judge any number of runs.
+// rule is one executable invariant. It contains only parameters, the state of a run is in its view:
+// one set of rules can judge any number of runs.
 type rule interface {
-	// bind checks the parameters against the contract.
 	bind(l *contract.Lifecycle) error
 	// judge returns the fault of the run's next event, or "".
 	judge(v *view, s *step) string
@@ -69,7 +68,6 @@ var kinds = map[string]func() rule{
 	"asks_again":     func() rule { return new(asksAgain) },
 }
 
-// ruleOf makes an invariant executable.
 func ruleOf(l *contract.Lifecycle, v contract.Invariant) (rule, error) {
 	empty, ok := kinds[v.Kind]
 	if !ok {
@@ -120,7 +118,7 @@ func (p pattern) bind(l *contract.Lifecycle) error {
 		allKnown("event", contract.Names(l.Events), p.Trigger...))
 }
 
-// allKnown returns an error for the first wanted name that is not among the known ones.
+// allKnown returns an error for the first wanted name that is not known.
 func allKnown(what string, known []string, wanted ...string) error {
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
@@ -138,7 +136,6 @@ func someKnown(what string, known []string, wanted ...string) error {
 	return allKnown(what, known, wanted...)
 }
 
-// number returns a field of an event that is a count or a number.
 func (s *step) number(field string) int {
 	switch field {
 	case "seq":
@@ -155,7 +152,6 @@ func (s *step) number(field string) int {
 
 var numbers = []string{"seq", "meta.local_seq", "meta.attempt", "data.interaction_id"}
 
-// text returns a field of an event that is a name.
 func (s *step) text(field string) string {
 	switch field {
 	case "protocol_version":
@@ -174,7 +170,6 @@ func (s *step) text(field string) string {
 
 var texts = []string{"protocol_version", "engine", "to", "terminal.status"}
 
-// has reports whether an optional member is present.
 func (s *step) has(member string) bool {
 	switch member {
 	case "pending_interaction_id":

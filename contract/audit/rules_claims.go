@@ -12,7 +12,6 @@ import (
 
 // The rule about claimed questions.
 
-// claimed is the current claimant of a question, and the end of the claim.
 type claimed struct {
 	by      string
 	until   time.Time
@@ -22,7 +21,6 @@ type claimed struct {
 // lasts reports whether the claim lasts at the time of the event.
 func (c *claimed) lasts(s *step) bool { return s.TS.Before(c.until) }
 
-// noteClaim applies the event's change to the open question.
 func (q *step) noteClaim(s *step) {
 	q.claim = claimed{}
 	if s.data.Change == "claim" {
@@ -31,7 +29,7 @@ func (q *step) noteClaim(s *step) {
 }
 
 // claims is IV-47: while a claim lasts, no other person claims the question, with an event of the
-// type Changed, or answers it, with Replied; an event of Escalated ends the claim.
+// type Changed, or answers it, with Replied; Escalated ends the claim.
 type claims struct {
 	Changed   string   `json:"changed"`
 	Escalated string   `json:"escalated"`
@@ -75,7 +73,7 @@ func (r *claims) judge(v *view, s *step) string {
 	return judgeClaim(s, q)
 }
 
-// judgeClaim judges a claim of the open question q without a claim by another person.
+// judgeClaim judges a claim of the open question q that no other person has claimed.
 func judgeClaim(s, q *step) string {
 	switch {
 	case q.several():

@@ -73,9 +73,9 @@ func (r *atMostOnce) bind(l *contract.Lifecycle) error {
 	return errors.Join(someKnown("event type", l.PayloadTypes(), r.Types...), allKnown("field", numbers, r.Per))
 }
 
-// judge compares with the last event of each type: other rules have already made sure that the
-// numbers never go back. Only questions that were asked together are settled in any order, so these
-// are compared with all that are settled of them.
+// judge compares with the last event of each type, since other rules make sure that the numbers
+// never go back. Only questions that were asked together are settled in any order, so these are
+// compared with all that are settled of them.
 func (r *atMostOnce) judge(v *view, s *step) string {
 	if !slices.Contains(r.Types, s.Type) || s.votes() {
 		return ""
@@ -124,7 +124,7 @@ func (r *atMost) judge(v *view, s *step) string {
 }
 
 // below is IV-16: at the events, the field is below the limit of the run, not counting the turns
-// that were put off, and without the one in which a fork asks again.
+// that were put off or in which a fork asks again.
 type below struct {
 	Event pattern `json:"event"`
 	Field string  `json:"field"`

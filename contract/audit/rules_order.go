@@ -11,7 +11,7 @@ import (
 
 // The rules about order: which event may follow which.
 
-// schemaValid is IV-01. It is decided while a line is read, before the other rules.
+// schemaValid is IV-01, which is decided while a line is read.
 type schemaValid struct{}
 
 func (schemaValid) bind(*contract.Lifecycle) error { return nil }
@@ -165,8 +165,8 @@ func (r *paired) judge(v *view, s *step) string {
 	return ""
 }
 
-// excused reports whether the second event may be missing, because the first one or the second one
-// was already reported as wrong.
+// excused reports whether the second event may be missing, because one of the two was already
+// reported as wrong.
 func (r *paired) excused(v *view) bool {
 	return v.prev.misplaced || r.SameInteraction && v.unpaired != 0 && v.prev.data.PendingInteractionID == v.unpaired
 }
@@ -177,7 +177,7 @@ func (r *paired) unseen(v *view) bool {
 	return r.SameInteraction && v.prev.partial && v.prev.afterGap
 }
 
-// other reports a change of state that waits for a question other than the one shown.
+// other reports a change of state that waits for another question than the one shown.
 func (r *paired) other(change, question *step) string {
 	waits, shown := change.data.PendingInteractionID, question.data.InteractionID
 	if waits == shown || waits == 0 { // 0: the change does not name its question; another rule reports that
@@ -271,16 +271,15 @@ func (r *alternates) judge(v *view, s *step) string {
 }
 
 // blockedAs is IV-40: the allowed decisions about a blocked run follow from its state, and a hold
-// with a special choice ends only by that choice's cause. First begins a hold, and Second ends it.
+// with a special choice ends only by that choice's cause. First begins a hold, Second ends it.
 type blockedAs struct {
 	First  string       `json:"first"`
 	Second string       `json:"second"`
 	Holds  []holdOfKind `json:"holds"`
 }
 
-// holdOfKind describes one kind of hold. State is the run's state at the beginning of the hold.
-// Choice and Cause are the choice, and the cause of run.unblocked, that only this kind has; both
-// may be empty.
+// holdOfKind describes one kind of hold. State is the run's state when it begins. Choice and Cause
+// are the choice, and the cause of run.unblocked, that only this kind has; both may be empty.
 type holdOfKind struct {
 	State  string `json:"state"`
 	Choice string `json:"choice,omitempty"`

@@ -19,7 +19,6 @@ const (
 	takeDefault       = "take_default"
 )
 
-// waitsOwn reports whether the question has a Wait.
 func (s *step) waitsOwn() bool { return s.data.Wait != nil }
 
 // byTime is what must happen at the end of a question if the event settles it by time; "" for any
@@ -35,8 +34,8 @@ func (s *step) byTime() string {
 	return ""
 }
 
-// autoDecides reports whether the event itself counts as an automatic decision. Decisions made by
-// one deadline are counted at their change of state.
+// autoDecides reports whether the event counts as an automatic decision. Decisions made by one
+// deadline are counted at their change of state.
 func (s *step) autoDecides() bool {
 	return s.Type == fcmp.TypeRecorded && s.data.ResolutionMode == settledByDecision
 }
@@ -54,7 +53,6 @@ func (v *view) question(s *step) *step {
 // extends reports whether the event changes the time at which the wait for an answer ends.
 func (s *step) extends() bool { return s.Type == fcmp.TypeChanged && s.data.Change == "extend" }
 
-// nextStep returns the next step of an open question, or nil.
 func (s *step) nextStep() *fcmp.OwnWaitStep {
 	if !s.waitsOwn() || s.fired >= len(s.data.Wait.Steps) {
 		return nil
@@ -62,8 +60,7 @@ func (s *step) nextStep() *fcmp.OwnWaitStep {
 	return &s.data.Wait.Steps[s.fired]
 }
 
-// nextDue returns the time of an open question's next step or end, from its own wait; zero if there
-// is no such time.
+// nextDue returns the time of an open question's next step or end, from its own wait, or zero.
 func (s *step) nextDue() time.Time {
 	end := s.data.WaitDeadlineAt
 	if s.data.OnDeadline == "keep_waiting" {
@@ -75,7 +72,7 @@ func (s *step) nextDue() time.Time {
 	return end
 }
 
-// noteOwnWait notes that a step of an open question was carried out, or that its end was moved.
+// noteOwnWait notes that a step of an open question was carried out, or its end moved.
 func (v *view) noteOwnWait(s *step) {
 	q := v.question(s)
 	switch {
@@ -137,7 +134,6 @@ func (r *ownWait) judge(v *view, s *step) string {
 	return judgeOrder(v, s, q)
 }
 
-// judgeStep judges a step of the open question q.
 func (r *ownWait) judgeStep(v *view, s, q *step) string {
 	next := q.nextStep()
 	action := map[string]string{r.Reminder: "remind", r.Escalated: "escalate"}[s.Type]
@@ -193,7 +189,7 @@ func judgeExtension(s, q *step) string {
 }
 
 // questionsDue returns the open questions that a change of state without a reply may concern: the
-// first one, and of several with waits those that have ended.
+// first one; of several with waits, those that have ended.
 func (v *view) questionsDue(s *step) []*step {
 	if !v.group.own || s.data.Trigger != "interaction.wait.timeout" {
 		return v.open[:1]
@@ -215,8 +211,8 @@ func (v *view) endedEarly(s *step) string {
 	return ""
 }
 
-// endsAt is the first time at which a question that is open may end in this way; zero if it is
-// unknown or never.
+// endsAt is the first time at which an open question may end in this way; zero if it is unknown or
+// never.
 func (v *view) endsAt(onDeadline ...string) (at time.Time) {
 	for _, q := range v.open {
 		end := q.data.WaitDeadlineAt

@@ -56,10 +56,8 @@ func (r *sameTime) judge(_ *view, s *step) string {
 	return ""
 }
 
-// instants are the members of an event's data that are times.
 var instants = []string{"updated_at", "accepted_at", "asked_at", "wait_deadline_at", "closed_at"}
 
-// instant reads a time of an event, zero when it is missing.
 func (s *step) instant(member string) time.Time {
 	switch member {
 	case "updated_at":

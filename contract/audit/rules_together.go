@@ -11,7 +11,7 @@ import (
 
 // The rules about questions that were asked together.
 
-// group describes the questions of one turn. A single question has no rule.
+// group has the questions of one turn. A single question has no rule.
 type group struct {
 	rule    *fcmp.Together // nil: a single question, or unknown
 	first   int            // the lowest number
@@ -21,7 +21,7 @@ type group struct {
 	closing []int          // the questions that must be closed now, in order
 	// unsure: it is unknown which questions must be closed now.
 	unsure bool
-	// ruleless: a log of another producer has several questions without their group and its rule.
+	// ruleless: another producer's log has several questions without their rule.
 	ruleless bool
 	own      bool // the questions have waits
 }
@@ -61,7 +61,6 @@ func (v *view) showsRuleless(prev, s *step) bool {
 // maxGroup limits the memory for a group of wrong size.
 const maxGroup = 1000
 
-// noteSettled removes a question that is settled or closed.
 func (v *view) noteSettled(s *step) {
 	if s.Type == fcmp.TypeClosed {
 		v.group.closing = slices.DeleteFunc(v.group.closing, func(n int) bool { return n == s.data.InteractionID })
@@ -103,7 +102,7 @@ func (v *view) isOpen(question int) bool {
 }
 
 // met reports whether this reply satisfies the rule of the open questions. A resolution by time
-// satisfies it only for the last open question, whatever its default answer.
+// does so only for the last open question, whatever its default answer.
 func (v *view) met(reply *step) bool {
 	rule := v.group.rule
 	if rule == nil || len(v.open) <= 1 {
@@ -160,8 +159,8 @@ func (r *ruleDecides) judge(v *view, s *step) string {
 	return ""
 }
 
-// closesOpen is IV-42. Directly after a change of state that matches After comes one event of Type
-// for each open question, in order. There are no other events of Type.
+// closesOpen is IV-42: directly after a change of state that matches After, and only there, comes
+// one event of Type for each open question, in order.
 type closesOpen struct {
 	Type  string  `json:"type"`
 	After pattern `json:"after"`
@@ -199,8 +198,8 @@ func (r *closesOpen) unfinished(v *view) string {
 	return ""
 }
 
-// askedTogether is IV-43: questions that are asked together directly follow each other and agree
-// about their rule.
+// askedTogether is IV-43: questions that are asked together directly follow each other and agree on
+// their rule.
 type askedTogether struct {
 	Type string `json:"type"`
 	Most int    `json:"most"` // questions that are asked together

@@ -24,7 +24,6 @@ func (s *step) votes() bool { return s.Type == fcmp.TypeRecorded && s.data.Resol
 // several reports whether several people decide the question.
 func (s *step) several() bool { return s.data.Need > 0 || s.data.Rejects > 0 }
 
-// noteVote adds a vote to those on its question.
 func (v *view) noteVote(s *step) {
 	q := v.question(s)
 	if q == nil || len(q.ballots.voters) >= maxGroup {
@@ -41,7 +40,7 @@ func (v *view) noteVote(s *step) {
 	b.unknown = b.unknown || s.unknown("actor") || s.unknown("decision")
 }
 
-// completes reports whether the vote is the last vote that the question needs.
+// completes reports whether the vote is the last that the question needs.
 func (q *step) completes(vote *step) bool {
 	if vote.data.Decision == "reject" {
 		return q.ballots.rejected+1 >= max(q.data.Rejects, 1)
@@ -49,9 +48,8 @@ func (q *step) completes(vote *step) bool {
 	return q.ballots.approved+1 >= max(q.data.Need, 1)
 }
 
-// votes is IV-46, about approvals that several people decide. An event of the type Voted is a vote
-// that leaves the approval open, because more votes are needed. The reply that settles the approval
-// is the vote that makes their number complete.
+// votes is IV-46, about approvals that several people decide: an event of the type Voted leaves the
+// approval open, because more votes are needed; the reply that settles it is the last vote needed.
 type votes struct {
 	Asked     string `json:"asked"`
 	Voted     string `json:"voted"`
@@ -99,7 +97,6 @@ func (r *votes) judge(v *view, s *step) string {
 	return ""
 }
 
-// judgeNeed checks a question's number of deciders.
 func judgeNeed(s *step) string {
 	switch {
 	case !s.several():

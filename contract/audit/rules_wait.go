@@ -45,8 +45,8 @@ type condition struct {
 	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
 }
 
-// holds reports whether the condition holds. Known is false if the log does not contain enough to
-// decide that.
+// holds reports whether the condition holds. Known is false if the log has too little to decide
+// that.
 func (c condition) holds(v *view, q *step) (holds, known bool) {
 	holds, known = true, true
 	asks := func(asked, stated, is bool) {

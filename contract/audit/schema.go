@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// node is the relevant part of an event schema: an object's allowed and required members, and a
+// node is the needed part of an event schema: an object's allowed and required members, and a
 // value's form.
 type node struct {
 	Properties map[string]*node `json:"properties"`
@@ -34,13 +34,12 @@ func (n *node) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// valid reports whether the schema allows the value.
 func (n *node) valid(value any) bool { return n.compiled.Validate(value) == nil }
 
-// embedded is the contract that this program was built with, for readers that do not change it.
+// embedded is this program's contract, for readers that do not change it.
 var embedded = sync.OnceValue(contract.Load)
 
-// schemas returns the schemas of the contract by event type; the envelope has the type "".
+// schemas returns the contract's schemas by event type; the envelope has the type "".
 var schemas = sync.OnceValue(func() map[string]*node {
 	all := map[string]*node{}
 	types := []string{""}
@@ -59,7 +58,7 @@ var schemas = sync.OnceValue(func() map[string]*node {
 })
 
 // members lists the paths of an object's required or optional members. A member of a nested object
-// counts as required if every instance of that object requires it.
+// is required if every instance of that object requires it.
 func (n *node) members(prefix string, required bool) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {

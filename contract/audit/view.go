@@ -15,7 +15,7 @@ import (
 type step struct {
 	fcmp.Event
 	data stepData
-	// undecided is set by a rule that cannot be decided on the event.
+	// undecided: a rule cannot be decided on the event.
 	undecided bool
 	// misplaced: the event was reported as misplaced, so no other event has to follow it.
 	misplaced bool
@@ -33,13 +33,11 @@ type step struct {
 	// the right engine.
 	due       map[string]int
 	dueEngine string
-	// fired is the number of steps that the open question's wait has executed.
-	fired int
-	// ballots are the votes on an open question so far.
+	// fired counts the executed steps of the open question's wait.
+	fired   int
 	ballots ballots
-	// claim is the current claim on an open question.
-	claim claimed
-	// putsToOthers: the change of a question includes a new audience.
+	claim   claimed
+	// putsToOthers: a change of the question includes a new audience.
 	putsToOthers bool
 }
 
@@ -83,7 +81,7 @@ type stepData struct {
 	AsksAgain            int            `json:"asks_again"`
 }
 
-// newStep requires an event that was verified, so that its data has the types that are read here.
+// newStep requires a verified event, whose data has the types that are read here.
 func newStep(e fcmp.Event) *step {
 	s := &step{Event: e, logged: e.Seq}
 	if e.Type != fcmp.TypeMessageFinal && e.Type != fcmp.TypeMessageIntermediate {
@@ -98,13 +96,13 @@ func newStep(e fcmp.Event) *step {
 	return s
 }
 
-// skip reports that the rule cannot be checked on this event for lack of data.
+// skip reports that the event has too little data for the rule.
 func (s *step) skip() string {
 	s.undecided = true
 	return ""
 }
 
-// follows reports whether the number is the previous event's plus more. If the previous number was
+// follows reports whether the number is the previous event's plus more. If the previous one was
 // reported as wrong, the correct one counts too.
 func (s *step) follows(head *step, field string, more int) bool {
 	if s.number(field) == head.number(field)+more {
@@ -114,7 +112,7 @@ func (s *step) follows(head *step, field string, more int) bool {
 	return reported && s.number(field) == due+more
 }
 
-// should notes the right value of a number that was reported as wrong.
+// should notes the right value of a wrong number.
 func (s *step) should(field string, due int) {
 	if s.due == nil {
 		s.due = map[string]int{}
@@ -122,7 +120,6 @@ func (s *step) should(field string, due int) {
 	s.due[field] = due
 }
 
-// encoded returns the event in the form of a log.
 func encoded(e fcmp.Event) ([]byte, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -134,13 +131,12 @@ func encoded(e fcmp.Event) ([]byte, error) {
 // unknownAttempt is the attempt of an event that does not name one.
 const unknownAttempt = -1
 
-// view is everything that is needed to judge a run's next event. Its size does not grow with the
-// log.
+// view is what is needed to judge a run's next event. Its size does not grow with the log.
 type view struct {
 	l    *contract.Lifecycle
 	line int // the line of the run's last event
 
-	// gap: the event before the next one is unknown, since the log begins in mid-run or events are
+	// gap: the event before the next one is unknown: the log begins in mid-run, or events are
 	// missing.
 	gap bool
 	// partial: some of the run's events are missing, so counts over the whole run are unknown.
@@ -177,8 +173,7 @@ func newView(l *contract.Lifecycle) *view {
 	return &view{l: l, state: l.Submission.To}
 }
 
-// markUnknown marks as unknown everything that missing events may have changed; that excludes the
-// submission.
+// markUnknown marks as unknown what missing events may have changed: everything but the submission.
 func (v *view) markUnknown() {
 	*v = view{
 		l: v.l, line: v.line, started: v.started, head: v.head,
@@ -186,12 +181,11 @@ func (v *view) markUnknown() {
 	}
 }
 
-// pass records the event as the run's last one, without its content.
+// pass records the event, without its content, as the run's last one.
 func (v *view) pass(s *step) {
 	v.head, v.repeated = s, 0
 }
 
-// advance adds an event to the view.
 func (v *view) advance(s *step) {
 	s.afterGap = v.gap
 	prev := v.prev
@@ -270,7 +264,7 @@ func (v *view) noteLast(s *step) {
 	}
 }
 
-// handedBack is the warning of a turn whose engine was not called. It counts as no round.
+// handedBack is the warning of a turn whose engine was not called. It counts as no attempt.
 const handedBack = "TURN_HANDED_BACK"
 
 // waits reports whether the event begins a wait.
@@ -321,7 +315,7 @@ func (v *view) facts() contract.Facts {
 	return known
 }
 
-// contradicts reports whether the guard cannot hold, given the known facts.
+// contradicts reports whether the known facts rule the guard out.
 func contradicts(known contract.Facts, g contract.Guard) bool {
 	for _, name := range g.All {
 		if holds, ok := known[name]; ok && !holds {

@@ -9,7 +9,6 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// reporter writes findings in one of several forms.
 type reporter interface {
 	violation(file string, v audit.Violation, i contract.Invariant)
 	summary(s *summary)
@@ -20,7 +19,6 @@ var reporters = map[bool]func(*printer) reporter{
 	true:  func(out *printer) reporter { return &jsonReporter{out} },
 }
 
-// summary adds up the findings of all logs.
 type summary struct {
 	Files       int            `json:"files"`
 	FilesBroken int            `json:"files_with_violations"`
@@ -45,11 +43,9 @@ type forgiven struct {
 	Count  int    `json:"count"`
 }
 
-// errEmpty reports that nothing was checked, which is no verdict: a valid log has at least one
-// event.
+// errEmpty: nothing was checked, which is no verdict, since a valid log has at least one event.
 var errEmpty = errors.New("there is no event in it, so nothing was checked")
 
-// checking is one call of the program.
 type checking struct {
 	lenient  bool
 	most     int // violations that are shown, 0: all
@@ -62,7 +58,7 @@ type checking struct {
 	passed     forgivenCounts
 }
 
-// all checks everything that is named; what cannot be read is reported, and the rest is checked.
+// all checks everything that is named. It reports what cannot be read, and checks the rest.
 func (c *checking) all(args []string) int {
 	c.sum = summary{ByInvariant: map[string]int{}, Lenient: c.lenient, Skipped: map[string]int{}}
 	c.invariants = map[string]contract.Invariant{}

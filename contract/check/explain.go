@@ -13,13 +13,11 @@ import (
 	"github.com/interlude-go/interlude/internal/reqmap"
 )
 
-// wordLenient asks what -lenient forgives.
 const wordLenient = "lenient"
 
 // width is the width of an explanation without its margin.
 const width = 90
 
-// index returns the ids of the embedded contract and the requirements.
 func index() *explain.Index {
 	var requirements []explain.Requirement
 	for _, r := range reqmap.Requirements() {
@@ -28,7 +26,7 @@ func index() *explain.Index {
 	return explain.New(contract.Load(), requirements)
 }
 
-// explainWord explains an id or a name; for an unknown word it suggests similar ones.
+// explainWord explains an id or a name, or suggests ones similar to an unknown word.
 func explainWord(out *printer, stderr io.Writer, word string, asJSON bool) int {
 	if strings.EqualFold(word, wordLenient) {
 		explainLenient(out, asJSON)
@@ -86,7 +84,6 @@ func explainEntry(out *printer, x *explain.Index, e explain.Entry) {
 	list(x, "used by", e.UsedBy, field)
 }
 
-// list shows other entries, each with its promise.
 func list(x *explain.Index, name string, ids []string, field func(name, head, text string)) {
 	for _, id := range ids {
 		var docs []string
@@ -148,7 +145,6 @@ func typeName(typ string) string {
 	return typ
 }
 
-// lenientText is the promise of -lenient.
 const lenientText = `
 With -lenient the log of another producer is checked, whose events have what the protocol fixes and
 need not have what this contract adds.

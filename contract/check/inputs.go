@@ -14,13 +14,11 @@ const (
 	shownStdin = "stdin"
 )
 
-// input is one log.
 type input struct {
 	name string // as shown
 	path string // empty: standard input
 }
 
-// inputs are the logs that an argument names.
 func inputs(arg string) ([]input, error) {
 	if arg == stdinName {
 		return []input{{name: shownStdin}}, nil
@@ -48,7 +46,6 @@ func inputs(arg string) ([]input, error) {
 	return found, err
 }
 
-// open opens the log.
 func (i input) open(stdin io.Reader) (io.ReadCloser, error) {
 	if i.path != "" {
 		return os.Open(i.path)

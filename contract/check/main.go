@@ -3,22 +3,20 @@
 //	go run ./contract/check [-lenient] [-json] [-max N] [FILE.jsonl | FOLDER | -]…
 //	go run ./contract/check [-json] -explain ID
 //
-// It searches folders recursively for *.jsonl; without an argument, and for -, it reads standard
-// input. Each file is a separate log; it may have several runs with interleaved events. A file
-// without an event is an error. For every violation it shows the file, the line, the event's seq,
-// and the broken invariant; -max limits their number. After a violation, the run is judged by the
-// remaining facts, so that one fault is shown once. If an event is misplaced in several ways, the
-// first counts: transitions and pairs of events are checked before counters.
+// It searches folders recursively for *.jsonl; without an argument, or for -, it reads standard
+// input. Each file is a separate log, of one run or of several interleaved, and has at least one
+// event. For every violation it shows the file, the line, the event's seq, and the broken
+// invariant; -max limits their number. One fault is shown once: after it, the run is judged by the
+// remaining facts, and an event that is misplaced in several ways counts once.
 //
-// Without -lenient a log must be as this library writes it: every line one event in the contract's
-// schemas, in the one encoding that all readers understand alike; every run from
-// conversation.started; every invariant checked. A log that ends between two events of one commit
-// is a violation; one that ends elsewhere belongs to an unfinished run.
+// Without -lenient a log must be as this library writes it: one event per line, valid by the
+// contract's schemas, in the one encoding that all readers understand alike; every run complete
+// from conversation.started. A log that ends between two events of one commit is a violation; one
+// that ends elsewhere belongs to an unfinished run.
 //
 // With -lenient it checks logs of other producers. It demands the fixed parts of the protocol, and
-// forgives and counts other deviations; -explain lenient lists all four: demanded, forgiven,
-// accepted as written, and not checked. -explain explains an id: a state, event, transition, rule,
-// code, event type, invariant or requirement.
+// forgives and counts other deviations; -explain lenient lists them. -explain explains an id: a
+// state, event, transition, rule, code, event type, invariant or requirement.
 //
 // With -json it writes a line for each violation, and one for the summary.
 //
@@ -34,7 +32,6 @@ import (
 	"os"
 )
 
-// The exit codes.
 const (
 	exitWell  = 0
 	exitFound = 1
@@ -61,14 +58,13 @@ func main() {
 	os.Exit(run(os.Args[1:], stdin{os.Stdin, typed}, os.Stdout, os.Stderr))
 }
 
-// stdin is standard input. If it is a terminal (typed), it is read only for the argument "-", since
-// people do not type logs.
+// stdin is standard input. A terminal (typed) is read only for the argument "-": people do not type
+// logs.
 type stdin struct {
 	io.Reader
 	typed bool
 }
 
-// run is the program.
 func run(args []string, stdin stdin, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(stderr)

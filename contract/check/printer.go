@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// printer writes lines and keeps the first error.
 type printer struct {
 	out    io.Writer
 	failed error
@@ -23,7 +22,6 @@ func (p *printer) linef(format string, args ...any) {
 	}
 }
 
-// object writes a value as one line of JSON.
 func (p *printer) object(v any) {
 	body, err := json.Marshal(v)
 	if err != nil && p.failed == nil {
@@ -32,8 +30,8 @@ func (p *printer) object(v any) {
 	p.linef("%s", body)
 }
 
-// printable escapes characters that a terminal would interpret or hide: texts come from logs and
-// file names.
+// printable escapes characters that a terminal would interpret or hide, since texts come from logs
+// and file names.
 func printable(s string) string {
 	clean := func(r rune) bool {
 		return r != unicode.ReplacementChar && unicode.IsPrint(r) && interaction.CharacterOf(r)&interaction.Hidden == 0
@@ -57,7 +55,7 @@ func printable(s string) string {
 	return b.String()
 }
 
-// wrap breaks a text into lines of about this many characters.
+// wrap breaks a text into lines of about width characters.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// textReporter writes for people: where first, so that an editor can go there.
+// textReporter writes for people, with the place first so that an editor can go there.
 type textReporter struct {
 	out *printer
 	met map[string]bool // invariants whose promise was shown
@@ -36,7 +36,6 @@ func (r *textReporter) violation(file string, v audit.Violation, i contract.Inva
 	}
 }
 
-// maxForgivenShown bounds how many forgiven members are listed.
 const maxForgivenShown = 12
 
 func (r *textReporter) summary(s *summary) {
@@ -76,7 +75,6 @@ func (r *textReporter) summary(s *summary) {
 	}
 }
 
-// text describes the forgiven deviations.
 func (f forgiven) text() string {
 	switch {
 	case f.How == audit.Early:
@@ -105,7 +103,6 @@ func (r *textReporter) skipped(by map[string]int) {
 
 const skippedHead = "not checked for lack of data: "
 
-// counted lists invariants with their numbers.
 func counted(by map[string]int) string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(by)) {
@@ -145,7 +142,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// jsonReporter writes for machines.
 type jsonReporter struct{ out *printer }
 
 func (r *jsonReporter) violation(file string, v audit.Violation, i contract.Invariant) {
@@ -170,7 +166,6 @@ func (r *jsonReporter) summary(s *summary) {
 	}{"summary", s.Violations == 0 && s.Unreadable == 0, s})
 }
 
-// forgivenCounts adds up the forgiven deviations of all logs.
 type forgivenCounts map[audit.Forgiven]int
 
 func (o forgivenCounts) add(list []audit.Forgiven) {
@@ -181,7 +176,6 @@ func (o forgivenCounts) add(list []audit.Forgiven) {
 	}
 }
 
-// list returns the most frequent first.
 func (o forgivenCounts) list() []forgiven {
 	var all []forgiven
 	for f, n := range o {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// thing is what one part of the contract refers to in another part, by its kind and name.
+// thing is the kind and the name with which one part of the contract refers to another.
 type thing struct{ kind, name string }
 
 type builder struct {
@@ -18,8 +18,7 @@ type builder struct {
 	used    map[thing][]string
 }
 
-// add adds one entry of the contract. Source is its Go value, which is searched for references to
-// others.
+// add adds one entry of the contract. Source is its Go value, which is searched for references.
 func (b *builder) add(kind, name, id, doc string, says []Field, requirements []string, source any) {
 	b.entries = append(b.entries, Entry{ID: id, Kind: kind, Name: name, Doc: doc, Says: says,
 		Requirements: requirements})
@@ -39,7 +38,7 @@ func (b *builder) add(kind, name, id, doc string, says []Field, requirements []s
 
 func (b *builder) use(t thing, by string) { b.used[t] = append(b.used[t], by) }
 
-// names has the contract's keys that hold names, and the kind of each.
+// names has the contract's keys that hold names, with their kinds.
 var names = map[string]string{
 	"from": "state", "to": "state", "state": "state", "states": "state",
 	"event": "event", "events": "event", "trigger": "event", "triggers": "event", "outcome": "event",
@@ -49,7 +48,6 @@ var names = map[string]string{
 	"type": "event type", "types": "event type", "past": "event type",
 }
 
-// walk notes everything to which the tree refers.
 func (b *builder) walk(id, key string, tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -106,7 +104,6 @@ func (b *builder) lists(l *contract.Lifecycle) {
 	}
 }
 
-// messages adds the codes and events of a run.
 func (b *builder) messages(l *contract.Lifecycle) {
 	for _, c := range l.Errors {
 		b.add("error code", c.Code, c.ID, c.Doc, fields("source", c.Source), c.Requirements, nil)
@@ -127,7 +124,7 @@ func (b *builder) messages(l *contract.Lifecycle) {
 	}
 }
 
-// fields pairs names with texts, and leaves out empty texts.
+// fields pairs names with texts, without the empty texts.
 func fields(pairs ...string) []Field {
 	var out []Field
 	for pair := range slices.Chunk(pairs, 2) {

@@ -15,13 +15,11 @@ type Entry struct {
 	// requirement.
 	Kind string `json:"kind"`
 	// Name is its name in the contract and in events; empty if it has only an id.
-	Name string `json:"name,omitempty"`
-	Doc  string `json:"doc"`
-	// Says lists its other parameters in the contract, in order.
-	Says []Field `json:"says,omitempty"`
-	// Requirements lists the requirements that it fulfils.
+	Name         string   `json:"name,omitempty"`
+	Doc          string   `json:"doc"`
+	Says         []Field  `json:"says,omitempty"`
 	Requirements []string `json:"requirements,omitempty"`
-	// UsedBy are the ids of the entries that refer to it.
+	// UsedBy are the ids of the entries that refer to this one.
 	UsedBy []string `json:"used_by,omitempty"`
 }
 
@@ -31,13 +29,13 @@ type Field struct {
 	Text string `json:"text"`
 }
 
-// Requirement is a requirement's id and text. The contract has only the ids.
+// Requirement is a requirement. The contract has only the ids.
 type Requirement struct{ ID, Text string }
 
 // Index finds entries by id and by name. It is safe for concurrent use.
 type Index struct{ entries []Entry }
 
-// New creates the index of a contract and of its requirements.
+// New creates the index of a contract and its requirements.
 func New(l *contract.Lifecycle, requirements []Requirement) *Index {
 	b := builder{used: map[thing][]string{}}
 	b.lists(l)
@@ -59,11 +57,11 @@ func (e *Entry) called() string {
 	return e.ID
 }
 
-// All returns every entry, in the order of the contract. Callers must not change them.
+// All returns every entry in the contract's order. Callers must not change them.
 func (x *Index) All() []Entry { return x.entries }
 
-// Find returns the entries with this id or name; upper and lower case are the same. There may be
-// several: an event of the state machine and the type of a stored event may share a name.
+// Find returns the entries with this id or name in any case. There may be several: an event of the
+// state machine and the type of a stored event may share a name.
 func (x *Index) Find(word string) []Entry {
 	var found []Entry
 	for _, e := range x.entries {
@@ -74,7 +72,7 @@ func (x *Index) Find(word string) []Entry {
 	return found
 }
 
-// Near returns up to three ids or names that are similar to the word, the nearest first.
+// Near returns up to three similar ids or names, the nearest first.
 func (x *Index) Near(word string) []string {
 	type candidate struct {
 		word     string
@@ -108,7 +106,7 @@ func (x *Index) Near(word string) []string {
 	return near
 }
 
-// longest is more than the length of any name, in bytes.
+// longest is more than the length of any name in bytes.
 const longest = 100
 
 // distance is the number of letters to insert, delete or replace to turn a into b.

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// decodeFast reads an event in exactly the form that Encode writes, with the result of decodeSlow.
-// It rejects any other form.
+// decodeFast reads an event in exactly the form that Encode writes, with decodeSlow's result. It
+// rejects any other form.
 func decodeFast(body []byte) (Event, bool) {
 	e, _, ok := scanEvent(body)
 	return e, ok
@@ -35,8 +35,8 @@ type written struct {
 	seq, attempt, localSeq               uint64
 }
 
-// readWritten splits an event in exactly the form that Encode writes; false for any other form. It
-// does not check the members' values.
+// readWritten splits an event in exactly the form that Encode writes; it returns false for any
+// other form. It does not check the members' values.
 func readWritten(body []byte) (w written, ok bool) {
 	c := cursor{rest: body}
 	c.readHead(&w)
@@ -66,7 +66,7 @@ func (c *cursor) readHead(w *written) {
 	w.typ = c.text()
 }
 
-// knownProtocol returns the version as a text that need not be allocated, empty for an unknown one.
+// knownProtocol returns the version without allocating, empty for an unknown one.
 func knownProtocol(version []byte) string {
 	for _, known := range protocols {
 		if string(version) == known {
@@ -76,14 +76,13 @@ func knownProtocol(version []byte) string {
 	return ""
 }
 
-// cursor reads from the front of the remaining text. After an unexpected token it is invalid, and
-// so are its results.
+// cursor reads from the front of the remaining text. After an unexpected token it and its results
+// are invalid.
 type cursor struct {
 	rest []byte
 	lost bool
 }
 
-// skip reads the required literal.
 func (c *cursor) skip(literal string) {
 	if len(c.rest) < len(literal) || string(c.rest[:len(literal)]) != literal {
 		c.lost = true
@@ -123,7 +122,6 @@ func (c *cursor) number() uint64 {
 	return n
 }
 
-// value returns the text of a value of any kind.
 func (c *cursor) value() []byte {
 	end := -1
 	if !c.lost {

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// decodeSlow reads an event in any form that JSON allows. It is the specification of decodeFast,
-// and the only one that explains errors.
+// decodeSlow reads an event in any form that JSON allows. It specifies decodeFast, and is the only
+// one that explains errors.
 func decodeSlow(body []byte) (Event, error) {
 	if bytes.HasPrefix(body, byteOrderMark) {
 		return Event{}, fmt.Errorf("%w: it begins with a byte order mark (BOM); save the log as UTF-8 without one",
@@ -48,13 +48,13 @@ func decodeSlow(body []byte) (Event, error) {
 	return e, nil
 }
 
-// byteOrderMark is U+FEFF in UTF-8, which some editors put before a text.
+// byteOrderMark is U+FEFF in UTF-8, with which some editors begin a text.
 var byteOrderMark = []byte("\ufeff")
 
-// Unambiguous refuses JSON that readers understand differently: an object with a member twice, of
-// which some readers take the first and some the last, a number that does not fit into a float64,
-// and an escape of half a character, both of which some refuse and some replace. The body must be
-// valid JSON otherwise. The error matches ErrEvent.
+// Unambiguous refuses JSON that readers understand differently: an object with a member twice (some
+// readers take the first, some the last), a number that does not fit into a float64, and an escape
+// of half a character, which some refuse and some replace. The body must otherwise be valid JSON.
+// The error matches ErrEvent.
 func Unambiguous(body []byte) error {
 	if err := unambiguous(body); err != nil {
 		return fmt.Errorf("%w: %w", ErrEvent, err)
@@ -108,7 +108,7 @@ func codeUnit(body []byte, i int) uint64 {
 	return n
 }
 
-// The members of an envelope and of its meta. TestTheEnvelopeHasItsMembers holds them to the
+// The members of an envelope and of its meta. TestTheEnvelopeHasItsMembers compares them with the
 // schema.
 var (
 	envelopeMembers = []string{"protocol_version", "run_id", "seq", "ts", "engine", "type", "data", "meta"}
@@ -116,7 +116,7 @@ var (
 )
 
 // exactNames refuses members that the envelope does not have. encoding/json would take "SEQ" for
-// "seq", which other readers do not.
+// "seq", other readers do not.
 func exactNames(body []byte) error {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(body, &whole); err != nil {

@@ -21,8 +21,8 @@ type Header struct {
 // maxEngine is the longest engine name in bytes.
 const maxEngine = 256
 
-// SchemaViolation reports that an event may not be written: its header or payload violates the
-// contract. No part of its commit may be stored.
+// SchemaViolation: an event's header or payload violates the contract. No part of its commit may be
+// stored.
 type SchemaViolation struct {
 	Type   string
 	RunID  string
@@ -34,12 +34,12 @@ func (v *SchemaViolation) Error() string {
 	return fmt.Sprintf("contract: event %s, seq %d of run %q violates its schema: %s", v.Type, v.Seq, v.RunID, v.Detail)
 }
 
-// Code is the violation's error code in the contract.
+// Code is the error code in the contract.
 func (*SchemaViolation) Code() string { return "PROTOCOL_SCHEMA_VIOLATION" }
 
-// Encode writes one event as JSON without a line break; equal arguments give equal bytes. Header
-// and payload are held to their schemas; the error is a *SchemaViolation. The payload is not
-// changed or kept. The one allocation is the result, of just the size that it needs.
+// Encode writes one event as JSON without a line break; equal arguments give equal bytes. It checks
+// header and payload against their schemas; the error is a *SchemaViolation. It does not change or
+// keep the payload. The one allocation is the result, at exact size.
 func Encode(h Header, p Payload) ([]byte, error) {
 	w := newWriter()
 	defer w.free()
@@ -49,8 +49,8 @@ func Encode(h Header, p Payload) ([]byte, error) {
 	return bytes.Clone(w.b), nil
 }
 
-// Append is Encode for a caller that has a buffer: it appends the event to dst, and returns it as
-// append does. With an error nothing is appended.
+// Append is Encode for a caller that has a buffer: it appends the event to dst. On an error it
+// appends nothing.
 func Append(dst []byte, h Header, p Payload) ([]byte, error) {
 	w := newWriter()
 	defer w.free()
@@ -83,7 +83,6 @@ func (w *writer) encode(h Header, p Payload) error {
 	return nil
 }
 
-// event writes an event whose header is in order.
 func (w *writer) event(h Header, p Payload) {
 	w.b = append(append(w.b, `{"protocol_version":"`...), protocolOf(p)...)
 	w.b = append(w.b, `","run_id":"`...)

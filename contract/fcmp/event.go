@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// MaxEvent is the largest encoded event in bytes: the longest message, each of its characters
-// escaped, and room for the rest.
+// MaxEvent is the largest encoded event in bytes: the longest message with each character escaped,
+// and room for the rest.
 const MaxEvent = 8 << 20
 
-// timeLayout is RFC 3339 with as many digits as the time has, up to microseconds; times are written
-// in UTC.
+// timeLayout is RFC 3339 in UTC, with as many digits as the time has, up to microseconds.
 const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 
-// ErrEvent is matched by every error about bytes that are not an event.
+// ErrEvent: these bytes are not an event.
 var ErrEvent = errors.New("contract: not an FCMP event")
 
 // Meta locates an event within its attempt.
@@ -35,14 +34,13 @@ type Event struct {
 	TS     time.Time `json:"ts"`
 	Engine string    `json:"engine"`
 	Type   string    `json:"type"`
-	// Data is the payload; Decode reads it into the type's payload struct.
+	// Data is the payload; Decode reads it into the type's struct.
 	Data json.RawMessage `json:"data"`
 	Meta Meta            `json:"meta"`
 }
 
-// Decode reads an encoded event. It checks the envelope's form and protocol, so that other data is
-// never mistaken for an event, but not the payload; Verify checks that too. The error matches
-// ErrEvent.
+// Decode reads an encoded event and checks the envelope's form and protocol; Verify checks the
+// payload too. The error matches ErrEvent.
 //
 // It rejects everything that Encode never writes: unknown members, other protocols, bodies above
 // MaxEvent.
@@ -61,7 +59,7 @@ func (e Event) header() Header {
 		LocalSeq: e.Meta.LocalSeq}
 }
 
-// Decode reads the event's data into a payload struct of this package.
+// Decode reads the data into a payload struct of this package.
 func (e Event) Decode(into any) error {
 	if err := json.Unmarshal(e.Data, into); err != nil {
 		return fmt.Errorf("contract: data of %s, seq %d: %w", e.Type, e.Seq, err)

@@ -8,8 +8,8 @@ import (
 
 // valueEnd returns the end of the JSON value at i, or -1 if it is not in the form that Encode
 // writes: without white space, object members sorted by name and distinct, no unpaired surrogates,
-// and nested at most maxOpenDepth deep. It checks the syntax as strictly as encoding/json does. A
-// value rejected here may still be JSON; decodeSlow decides.
+// and nested at most maxOpenDepth deep. It is as strict as encoding/json. A rejected value may
+// still be JSON, which decodeSlow decides.
 func valueEnd(b []byte, i, depth int) int {
 	if i >= len(b) || depth > maxOpenDepth {
 		return -1
@@ -44,8 +44,8 @@ func objectEnd(b []byte, i, depth int) int {
 		if i = stringEnd(b, i); at(b, i) != ':' {
 			return -1
 		}
-		// Names are compared as they are written. Two that differ only in how they are escaped
-		// would pass for different ones, so a name with an escape is not decided here.
+		// Names are compared as they are written. Two that differ only in escapes would pass for
+		// different ones, so a name with an escape is not decided here.
 		name := b[first:i]
 		if bytes.Compare(name[:len(name)-1], last) <= 0 || bytes.IndexByte(name, '\\') >= 0 {
 			return -1
@@ -121,8 +121,8 @@ func escapeEnd(b []byte, i int) int {
 	return -1
 }
 
-// isSurrogate reports whether the four hexadecimal digits of an escape, of which these are the
-// first two, name half of a character.
+// isSurrogate reports whether an escape whose four hexadecimal digits begin like this is half a
+// character.
 func isSurrogate(first, second byte) bool {
 	return (first == 'd' || first == 'D') && (second == '8' || second == '9' || second >= 'A' && second <= 'F' ||
 		second >= 'a' && second <= 'f')
@@ -141,8 +141,8 @@ func numberEnd(b []byte, i int) int {
 	return end
 }
 
-// maxPlainNumber is a length in bytes up to which a number with an exponent of two digits is within
-// the range of a float64.
+// maxPlainNumber is the length in bytes up to which a number with a two-digit exponent is within
+// float64's range.
 const maxPlainNumber = 200
 
 // numberSyntax returns the index after the number at i, or -1, and the number of digits in its

@@ -14,7 +14,7 @@ import (
 // (structs, pointers, other maps, json.Number with an exponent) go through marshalOpen.
 
 // maxOpenDepth limits the nesting that is written here. It is well below maxPlainDepth, so that
-// only marshalOpen defines the limit, and a value that contains itself ends.
+// only marshalOpen defines the limit, and stops at a value that contains itself.
 const maxOpenDepth = 32
 
 // manyKeys is the number of names sorted without allocation.
@@ -28,8 +28,8 @@ var verbatim = func() (set [256]bool) {
 	return set
 }()
 
-// appendString writes s in quotes. Invalid UTF-8 becomes the escaped replacement character;
-// Unicode's two line separators are escaped because scripts treat them as line ends.
+// appendString writes s in quotes. It replaces invalid UTF-8, and escapes Unicode's two line
+// separators, which scripts treat as line ends.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	written := 0
@@ -57,7 +57,6 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendEscape writes one character that needs an escape.
 func appendEscape(dst []byte, char string) []byte {
 	const hex = "0123456789abcdef"
 	switch c := char[0]; {
@@ -82,8 +81,8 @@ func appendEscape(dst []byte, char string) []byte {
 	}
 }
 
-// appendFloat writes a finite number in the shortest form that reads back as the same: with an
-// exponent where it is very large or very small, and no more digits in the exponent than it needs.
+// appendFloat writes a finite number in the shortest form that reads back as the same, with the
+// fewest digits in the exponent.
 func appendFloat(dst []byte, f float64) []byte {
 	if abs := math.Abs(f); abs == 0 || 1e-6 <= abs && abs < 1e21 {
 		return strconv.AppendFloat(dst, f, 'f', -1, 64)
@@ -116,7 +115,7 @@ var (
 // hasPlainYear reports whether the year is from 1 to 9999.
 func hasPlainYear(t time.Time) bool { return t.Unix() >= firstYear && t.Unix() < afterLastYear }
 
-// appendOpen writes a value of any shape; false for types that it does not know.
+// appendOpen writes a value of any shape, or returns false for a type that it does not know.
 func appendOpen(dst []byte, v any, depth int) ([]byte, bool) {
 	if depth > maxOpenDepth {
 		return dst, false

@@ -1,7 +1,7 @@
 package fcmp
 
 // The patterns of the event schemas and of the envelope. Every event is checked against some, so
-// each has a hand-written loop; the generator rejects a schema with another pattern.
+// each has a hand-written loop; the generator rejects other patterns.
 const (
 	patternRunID   = `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`
 	patternCode    = `^[A-Z][A-Z0-9_]{0,127}$`
@@ -33,7 +33,6 @@ func isCode(s string) bool {
 	return true
 }
 
-// isVersion: three groups of digits with dots between.
 func isVersion(s string) bool {
 	groups, digits := 1, 0
 	for i := range len(s) {
@@ -64,8 +63,8 @@ func isUpper(c byte) bool        { return 'A' <= c && c <= 'Z' }
 func isDigit(c byte) bool        { return '0' <= c && c <= '9' }
 
 // isUTCTime reports whether s is an RFC 3339 date-time as events write it: in UTC, with a capital T
-// and Z, a fraction of any length, and no leap second. The schema validator accepts other forms,
-// which are never written here.
+// and Z, a fraction of any length, and no leap second. The validator accepts other forms, which are
+// never written here.
 func isUTCTime(s string) bool {
 	const form = "0000-00-00T00:00:00"
 	if len(s) <= len(form) {
@@ -96,7 +95,6 @@ func isUTCTime(s string) bool {
 // two reads the two digits at i.
 func two(s string, i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
 
-// isDay reports whether the calendar has the day.
 func isDay(year, month, day int) bool {
 	switch {
 	case month < 1 || month > 12 || day < 1:

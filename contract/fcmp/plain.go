@@ -14,7 +14,7 @@ import (
 const maxPlainDepth = 64
 
 // plainMap converts a payload to the validator's types. Values that need no conversion, nearly all,
-// are shared, not copied.
+// are shared.
 func plainMap(m map[string]any) (map[string]any, error) {
 	if m == nil {
 		return map[string]any{}, nil
@@ -23,7 +23,7 @@ func plainMap(m map[string]any) (map[string]any, error) {
 	return v, err
 }
 
-// plain returns v in plain form and whether that differs from v.
+// plain returns v in plain form, and whether that differs from v.
 func plain(v any, depth int) (out any, changed bool, err error) {
 	if depth > maxPlainDepth {
 		return nil, false, fmt.Errorf("a value is nested deeper than %d levels", maxPlainDepth)
@@ -77,7 +77,7 @@ func plainArray(a []any, depth int) (out []any, changed bool, err error) {
 	return out, changed, nil
 }
 
-// plainOther handles named basic types, such as the states and codes of the fsm package, and typed
+// plainOther handles named basic types, such as the states and codes of package fsm, and typed
 // slices directly; the rest goes through JSON once.
 func plainOther(v reflect.Value, depth int) (out any, changed bool, err error) {
 	switch v.Kind() {

@@ -7,12 +7,11 @@ import (
 	"strconv"
 )
 
-// exactInteger is the largest number up to which a float64 has each integer exactly.
+// exactInteger is the largest number up to which a float64 has each integer.
 const exactInteger = 1 << 53
 
-// integer returns v as an int64, if v has a type that plain takes for a number and its value is an
-// integer within 64 bits that JSON writes as its digits. It returns false for any other number,
-// also for integers that are written as 1e2 or -0.
+// integer returns v as an int64 if v has a type that plain takes for a number, and is a 64-bit
+// integer that JSON writes as its digits, unlike 1e2 or -0.
 func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -42,7 +41,6 @@ func integer(v any) (int64, bool) {
 	}
 }
 
-// literal reads an integer that is written as strconv writes it.
 func literal(s string) (int64, bool) {
 	if s == "0" {
 		return 0, true

@@ -8,17 +8,16 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// declared is the contract that this program was built with, for readers that do not change it.
+// declared is this program's contract, for readers that do not change it.
 var declared = sync.OnceValue(contract.Load)
 
-// schemaSet is the compiled event schemas.
 type schemaSet struct {
 	envelope *schema.Schema
 	payloads map[string]*schema.Schema // by event type
 }
 
-// schemas compiles the schemas of the contract once, at first use. They are part of the program, so
-// a broken one is a panic; a test compiles them all.
+// schemas compiles the contract's schemas once, at first use. They are part of the program, so a
+// broken one is a panic; a test compiles them all.
 var schemas = sync.OnceValue(func() schemaSet {
 	set := schemaSet{envelope: compiled(""), payloads: map[string]*schema.Schema{}}
 	for _, p := range declared().Payloads {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Terminal reports whether the event ends the run: a readable change to a terminal state. No event
-// follows it.
+// Terminal reports whether the event is a readable change to a terminal state, which no event
+// follows.
 func (e Event) Terminal() bool {
 	if e.Type != TypeStateChanged {
 		return false
 	}
-	// Most changes lead to a non-terminal state, which is cheap to detect. Only a run's last change is
-	// decoded in full.
+	// Most changes lead to a non-terminal state, which is cheap to detect. Only a run's last change
+	// is decoded in full.
 	if to := member(e.Data, "to"); to != nil && !terminalState(string(to)) {
 		return false
 	}
@@ -29,7 +29,7 @@ func terminalState(name string) bool {
 	return false
 }
 
-// ChangeIn returns the state that the run has left with the event in body, and the trigger. Both
+// ChangeIn returns the state that the run has left with the event in body, and the trigger; both
 // are empty for a submission. It returns false for other events, and for a body that Encode has not
 // written. It is cheaper than Decode, for callers that need only this of every commit.
 func ChangeIn(body []byte) (from, trigger string, ok bool) {
@@ -44,8 +44,7 @@ func ChangeIn(body []byte) (from, trigger string, ok bool) {
 	return declaredName(left), declaredName(why), left != nil && why != nil
 }
 
-// typeOf returns the known type of an event; empty for another type, or a form that Encode does not
-// write.
+// typeOf returns the event's type; empty for an unknown type, or a form that Encode does not write.
 func typeOf(body []byte) string {
 	var w written
 	c := cursor{rest: body}
@@ -56,7 +55,6 @@ func typeOf(body []byte) string {
 	return knownType(w.typ)
 }
 
-// declaredNames are the names of the contract's states and triggers.
 var declaredNames = sync.OnceValue(func() map[string]string {
 	names := make(map[string]string)
 	for i := range declared().States {
@@ -70,8 +68,7 @@ var declaredNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// declaredName returns the text as a string. For the name of a state or a trigger it allocates
-// none.
+// declaredName returns the text as a string, without allocating for a state or a trigger.
 func declaredName(text []byte) string {
 	if name, ok := declaredNames()[string(text)]; ok {
 		return name
@@ -79,8 +76,8 @@ func declaredName(text []byte) string {
 	return string(text)
 }
 
-// member returns the text of a member of data that is written as Encode does: members sorted by
-// name, none of them twice. For other data it mostly returns nil; it does not find every fault.
+// member returns the text of a member of data that Encode wrote: sorted by name, none twice. For
+// other data it mostly returns nil; it does not find every fault.
 //
 // A decoder also takes "TO" or "tO" for the member "to", and the last of several counts; sorted,
 // that is "to".

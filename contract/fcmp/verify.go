@@ -13,11 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxTime is the longest time in bytes, as the schemas have it.
 const maxTime = 40
 
-// Verify reads an encoded event like Decode and also checks the envelope and the payload against
-// their schemas, as Encode did. A body that is not UTF-8 is rejected.
+// Verify reads an encoded event like Decode, and also checks the envelope and the payload against
+// their schemas, as Encode did. It rejects a body that is not UTF-8.
 func Verify(body []byte) (Event, error) {
 	if e, ok := verifyFast(body); ok {
 		return e, nil
@@ -29,7 +28,7 @@ func Verify(body []byte) (Event, error) {
 	return e, e.verify(body)
 }
 
-// orUnknownType returns err, or for an unknown event type an error that reports only that: the
+// orUnknownType returns err, or for an unknown event type an error that says only that, since the
 // expected form is unknown.
 func orUnknownType(body []byte, err error) error {
 	var e struct {
@@ -45,8 +44,8 @@ func unknownType(typ string) error {
 	return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, typ)
 }
 
-// verifyFast accepts a valid event in the form that Encode gives it: its data, encoded again, is
-// the same. It returns false for any other form and for any fault; verify then judges the event.
+// verifyFast accepts a valid event in Encode's form: its data, encoded again, is the same. It
+// returns false for any other event, which verify then judges.
 func verifyFast(body []byte) (Event, bool) {
 	if len(body) > MaxEvent || !utf8.Valid(body) {
 		return Event{}, false
@@ -65,8 +64,8 @@ func verifyFast(body []byte) (Event, bool) {
 	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == protocolOf(p)
 }
 
-// verify checks an event against the schemas. It is the specification of verifyFast, and unlike it
-// explains errors.
+// verify checks an event against the schemas. It specifies verifyFast, and unlike it explains
+// errors.
 func (e Event) verify(body []byte) error {
 	payload, ok := schemas().payloads[e.Type]
 	if !ok {
@@ -92,8 +91,8 @@ func (e Event) verify(body []byte) error {
 	return e.validateProtocol()
 }
 
-// validateProtocol returns an error unless a valid event has the lowest version of the protocol that
-// can express it.
+// validateProtocol returns an error unless a valid event has the lowest protocol version that can
+// express it.
 func (e Event) validateProtocol() error {
 	p := newPayload(e.Type)
 	if err := json.Unmarshal(e.Data, p); err != nil {
@@ -106,8 +105,8 @@ func (e Event) validateProtocol() error {
 }
 
 // plainValues returns an error that names an integer that is not written as its digits, or a time
-// that is not written as Go reads it. A schema takes 1.0 and 1e2 for integers too, and t and z in
-// small letters, but readers with typed values do not.
+// that Go does not read. A schema also takes 1.0 and 1e2, and t and z in small letters, but readers
+// with typed values do not.
 func plainValues(e Event) error {
 	err := json.Unmarshal(e.Data, newPayload(e.Type))
 	var number *json.UnmarshalTypeError
@@ -129,7 +128,6 @@ func plainValues(e Event) error {
 	return err
 }
 
-// notUTF8 returns the index of the first byte that belongs to no character.
 func notUTF8(body []byte) int {
 	at := 0
 	for at < len(body) {

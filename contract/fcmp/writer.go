@@ -14,20 +14,19 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// Payload is the data of an event. The types of this package are all that there are.
+// Payload is the data of an event. Only the types of this package implement it.
 type Payload interface {
-	// Type is the event type that has such data.
 	Type() string
 
-	// write appends the data as JSON, members sorted by name, and marks the writer as bad when the
+	// write appends the data as JSON, members sorted by name, and marks the writer as bad if the
 	// schema does not allow it.
 	write(w *writer)
 }
 
-// writer appends JSON, byte for byte as encoding/json writes it with its HTML escaping off.
+// writer appends JSON as encoding/json writes it without HTML escaping.
 type writer struct {
 	b []byte
-	// bad reports that the output violates the schema and must be discarded.
+	// bad: the output violates the schema and must be discarded.
 	bad bool
 	why error // explains errors outside the schema
 
@@ -37,7 +36,7 @@ type writer struct {
 	lastTimeText []byte
 }
 
-// Sizes of the reused buffers. A typical event fits without growing; larger buffers are not kept.
+// Sizes of the reused buffers: a typical event fits without growing; larger ones are not kept.
 const (
 	usualBuffer   = 1 << 10
 	largestBuffer = 64 << 10
@@ -71,8 +70,8 @@ func (w *writer) key(name string) {
 	w.b = append(append(append(w.b, '"'), name...), `":`...)
 }
 
-// text writes a text. It is bad if its length in characters is outside shortest to longest, or if
-// match, unless nil, returns false.
+// text writes a text, which is bad if its length in characters is outside shortest to longest, or
+// if match, unless nil, returns false.
 func (w *writer) text(s string, shortest, longest int, match func(string) bool) {
 	// A text has at most as many characters as bytes, so most need no counting.
 	if len(s) > longest && utf8.RuneCountInString(s) > longest ||
@@ -83,7 +82,6 @@ func (w *writer) text(s string, shortest, longest int, match func(string) bool) 
 	w.b = appendString(w.b, s)
 }
 
-// word writes one of the given words.
 func (w *writer) word(s string, words ...string) {
 	if !slices.Contains(words, s) {
 		w.bad = true
@@ -115,7 +113,6 @@ func (w *writer) time(t time.Time) {
 
 func (w *writer) atMost(n, most int) { w.bad = w.bad || n > most }
 
-// unique rejects duplicates in a list of at most a hundred texts.
 func (w *writer) unique(list []string) {
 	if w.bad {
 		return
@@ -125,7 +122,7 @@ func (w *writer) unique(list []string) {
 	}
 }
 
-// any writes an object of any shape, as the member of this name. Rare types are converted first.
+// any writes an object of any shape as the member. Rare types are converted first.
 func (w *writer) any(member string, object map[string]any) {
 	if w.bad {
 		return
@@ -141,10 +138,9 @@ func (w *writer) any(member string, object map[string]any) {
 	w.b = append(w.b[:before], raw...)
 }
 
-// anyObject bounds the numbers in an object of any shape, as the schema of its event does.
 var anyObject = sync.OnceValue(func() *schema.Schema { return schema.MustCompile([]byte(`{"type": "object"}`)) })
 
-// marshalOpen is what writer.any writes, by reflection.
+// marshalOpen is writer.any by reflection.
 func marshalOpen(member string, object map[string]any) ([]byte, error) {
 	plain, _, err := plainObject(object, 1) // it is a member of the data
 	if err != nil {
@@ -163,7 +159,6 @@ func marshalOpen(member string, object map[string]any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), unambiguous(buf.Bytes())
 }
 
-// explain returns why a payload was rejected.
 func explain(p Payload, why error) error {
 	if why != nil {
 		return why

@@ -1,6 +1,5 @@
-// Command gen writes everything that is generated from contract/lifecycle.json: the fsm package's
-// tables, its configuration of the state machine, and the diagram and tables in contract/README.md.
-// Run it with
+// Command gen writes what is generated from contract/lifecycle.json: package fsm's tables and
+// configuration of the state machine, and the diagram and tables in contract/README.md. Run it with
 //
 //	go generate ./...
 //

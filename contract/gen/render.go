@@ -30,14 +30,12 @@ func render(l *contract.Lifecycle, hash string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// source is Go source in the making.
 type source struct{ bytes.Buffer }
 
 func (s *source) linef(form string, args ...any) {
 	_, _ = fmt.Fprintf(s, form+"\n", args...) // a buffer takes everything
 }
 
-// constant is one generated constant.
 type constant struct{ name, value, doc string }
 
 func (s *source) constants(typ string, list []constant) {
@@ -82,11 +80,9 @@ func documented(id, doc string, requirements []string) string {
 	return fmt.Sprintf("%s (%s: %s)", doc, id, strings.Join(requirements, ", "))
 }
 
-// initialisms are words that Go writes in capitals.
 var initialisms = map[string]string{"ok": "OK", "utf8": "UTF8"}
 
-// camel turns a name of the contract, such as turn.needs_input or OUTPUT_INVALID, into part of a Go
-// identifier.
+// camel turns a name such as turn.needs_input or OUTPUT_INVALID into part of a Go identifier.
 func camel(name string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '_' }) {
@@ -101,7 +97,6 @@ func camel(name string) string {
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
-// factSet is a Go expression for a set of facts.
 func factSet(list []string) string { return joined("Fact", " | ", list, "0") }
 
 func joined(prefix, separator string, list []string, none string) string {
@@ -115,7 +110,6 @@ func joined(prefix, separator string, list []string, none string) string {
 	return strings.Join(out, separator)
 }
 
-// code is a Go expression for an error code that may be missing.
 func code(name string) string {
 	if name == "" {
 		return `""`
@@ -123,7 +117,6 @@ func code(name string) string {
 	return "Code" + camel(name)
 }
 
-// slice is a Go expression for a list of constants.
 func slice(typ, prefix string, list []string) string {
 	if len(list) == 0 {
 		return "nil"

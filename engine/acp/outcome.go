@@ -174,7 +174,6 @@ func (t *turn) process(end ending) engine.Process {
 	return engine.Process{Status: engine.OK}
 }
 
-// processDied is the result of a turn whose process died.
 func (t *turn) processDied(end ending) engine.Process {
 	p := engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended in the middle of " +
 		"its turn"}

@@ -51,7 +51,6 @@ func (a *agent) stop() error {
 	return a.notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
 }
 
-// endsWithin reports whether the prompt ends in time.
 func (p *promptCall) endsWithin(d time.Duration) bool {
 	patience := time.NewTimer(d)
 	defer patience.Stop()

@@ -106,7 +106,6 @@ func (k *savedSession) apply(events []*session.Event) ([]*session.Event, decisio
 	return events, found, nil
 }
 
-// callIn finds a call by its id.
 func callIn(events []*session.Event, id string) *genai.FunctionCall {
 	for _, ev := range events {
 		for _, part := range parts(ev) {

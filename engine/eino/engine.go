@@ -161,7 +161,6 @@ func (e *Engine) resumeAll(ctx context.Context, t engine.Turn, open []openInterr
 	return data, nil
 }
 
-// resumeData is the resume data of an open interrupt.
 func (e *Engine) resumeData(ctx context.Context, o openInterrupt, answer engine.Answer) (any, error) {
 	switch {
 	case e.cfg.Reply != nil:

@@ -119,7 +119,6 @@ func gates(info *compose.InterruptInfo) map[string]bool {
 	return found
 }
 
-// nodes is the path of the nodes in an address.
 func nodes(a compose.Address) string {
 	var path strings.Builder
 	for _, s := range a {

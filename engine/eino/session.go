@@ -66,7 +66,6 @@ func readSession(body []byte) (*session, error) {
 // too, with a different checkpoint id.
 func Checkpoints() compose.CheckPointStore { return contextCheckpoints{} }
 
-// contextCheckpoints are the checkpoints of the context's turn.
 type contextCheckpoints struct{}
 
 func (contextCheckpoints) Get(ctx context.Context, id string) ([]byte, bool, error) {

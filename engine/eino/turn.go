@@ -27,7 +27,6 @@ type activeTurn struct {
 
 type turnKey struct{}
 
-// turnOf returns the turn of a context.
 func turnOf(ctx context.Context) (*activeTurn, error) {
 	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {

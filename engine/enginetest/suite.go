@@ -124,7 +124,6 @@ func newWorld(t *testing.T, h Harness) *world {
 	return w
 }
 
-// host returns an engine of a new host.
 func (w *world) host() engine.Engine {
 	w.Helper()
 	e := w.New(w, w.dir)

@@ -137,7 +137,6 @@ func asked(w *world, o engine.Outcome) string {
 	return q.Prompt
 }
 
-// failure returns the failure code of the outcome or the error.
 func failure(w *world, o engine.Outcome, err error) fsm.Code {
 	w.Helper()
 	if err != nil {

@@ -52,7 +52,6 @@ func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 	return o, nil
 }
 
-// process reports how the turn's process ended.
 func (t *turn) process(end ending, broken error) engine.Process {
 	var memory *process.MemoryError
 	switch limit := t.limits.exceeded(); {

@@ -133,7 +133,6 @@ func gives[T any](q engine.Question) error {
 	return nil
 }
 
-// digestOf is the digest of the question as asked.
 func digestOf(q engine.Question) string {
 	asked, _ := interaction.Normalize(q)
 	return asked.Digest()

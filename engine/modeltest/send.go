@@ -32,7 +32,6 @@ type answerStream interface {
 	close()
 }
 
-// errLeft: the client has left.
 var errLeft = errors.New("modeltest: the client has left")
 
 // deliver sends the answer. After an error it is incomplete, and the connection must be cut.
@@ -236,7 +235,6 @@ const (
 	outputTokens = 7
 )
 
-// arguments returns a call's arguments as JSON.
 func arguments(call Call) string {
 	body, err := json.Marshal(call.Args)
 	if err != nil || call.Args == nil {

@@ -65,7 +65,6 @@ type Host struct {
 	Ready func(client *lifecycle.Client, address net.Addr)
 }
 
-// linkPath is the path of links.
 const linkPath = "/answer/"
 
 // Serve serves the host until ctx ends, and then ends each part in order: no new request is
@@ -173,7 +172,6 @@ func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.
 	return parts, nil
 }
 
-// links returns the host's links.
 func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links, error) {
 	cfg := h.Link
 	cfg.Client, cfg.URL, cfg.Keys = client, base+linkPath, h.LinkKeys

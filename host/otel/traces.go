@@ -133,7 +133,6 @@ func (t *Telemetry) end(e *lifecycle.EndedTurn) {
 	span.End(at)
 }
 
-// place returns the name and the attributes of the place's spans.
 func (t *Telemetry) place(at place) *placeSpan {
 	t.mu.Lock()
 	defer t.mu.Unlock()

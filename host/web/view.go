@@ -208,7 +208,6 @@ func texts[T ~string](all []T) []string {
 	return out
 }
 
-// showRun returns the run as the actor sees it at this time.
 func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	v := Run{ID: r.ID, Version: r.Version, State: string(r.State), Mode: string(r.Mode), Engine: r.Engine, Pool: r.Pool,
 		Key: r.Key, Priority: r.Priority, Title: r.Title, Labels: r.Labels, Attempt: r.Attempt, LastEvent: r.Seq,

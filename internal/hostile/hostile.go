@@ -1,8 +1,8 @@
-// Package hostile has the texts with which tests of all front ends check that no front end hides a
-// part of what agents and people wrote, or shows one text as another.
+// Package hostile has the texts with which tests check that no front end hides a part of what
+// agents and people wrote, or shows one text as another.
 //
-// Neighbours: interaction has the table of characters; proof/page and cmd/internal/console enumerate
-// the front ends.
+// Neighbours: interaction has the table of characters; proof/page and cmd/internal/console
+// enumerate the front ends.
 package hostile
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// tail has a space that stays singly in prose, a character that turns the direction of others, a
+// tail has a space that stays single in prose, a character that turns the direction of others, a
 // tag, and a letter that is drawn as nothing.
 const tail = "\u00a0a\u202eb\U000e0041c\u3164d"
 
@@ -27,7 +27,7 @@ var (
 )
 
 // Check returns an error if a front end has shown a hidden character, or has not shown the texts of
-// these words as it must: the first group where each character counts, the second as prose.
+// these words as it must: the first group exactly, the second as prose.
 func Check(shown string, exact, prose []string) error {
 	shown = styles.ReplaceAllString(shown, "")
 	for _, r := range shown {
@@ -49,7 +49,7 @@ func Check(shown string, exact, prose []string) error {
 	return nil
 }
 
-// Case is a question with hostile texts in all places where an agent can write one.
+// Case is a question with hostile texts wherever an agent can write one.
 type Case struct {
 	ID       string // of its run
 	Question interaction.Question

@@ -1,11 +1,7 @@
 // Package plainfile opens files in folders to which others, such as an agent, can write. They can
-// replace an expected file with a named pipe, which blocks the reader, or with a link to a file
-// elsewhere. This package opens a file without waiting and without following a link, and checks it
-// before any read or write: it must be a regular file; a written file must also belong to this user
-// and have one name.
-//
-// Neighbours: engine/transcript, engine/process, engine/agents, engine/checkpoint and lifecycle use
-// it in the folders of runs.
+// replace a file with a named pipe, which blocks the reader, or with a link to a file elsewhere.
+// This package opens a file without waiting and without following a link, and checks it before use:
+// it must be a regular file; a written file must also belong to this user and have one name.
 package plainfile
 
 import (
@@ -17,7 +13,7 @@ import (
 	"path/filepath"
 )
 
-// Root opens the folder, unless it is a link. Files opened through it cannot be outside the folder.
+// Root opens the folder, unless it is a link. Files opened through it cannot be outside of it.
 func Root(dir string) (*os.Root, error) {
 	seen, err := os.Lstat(dir)
 	if err != nil {
@@ -40,8 +36,8 @@ func Root(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// Append opens the file in the folder for appending. If the file does not exist, it is created with
-// access for this user only.
+// Append opens the file in the folder for appending. It creates a missing file with access for this
+// user only.
 func Append(dir, name string) (*os.File, error) {
 	root, err := Root(dir)
 	if err != nil {
@@ -64,8 +60,8 @@ func Append(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a file of at most limit bytes below the folder. The folder's own name may be a link.
-// Nothing outside of the folder is read.
+// Read reads a file of at most limit bytes below the folder, and nothing outside of it. The
+// folder's own name may be a link.
 func Read(dir, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -104,7 +100,6 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// plain returns an error if an open file is not plain.
 func plain(root *os.Root, name string, f *os.File) error {
 	opened, err := f.Stat()
 	if err != nil {
@@ -122,12 +117,11 @@ func plain(root *os.Root, name string, f *os.File) error {
 	return nil
 }
 
-// ErrRefused: the name belongs to something other than a plain file or folder.
+// ErrRefused: the name belongs to something that is not a plain file or folder.
 var ErrRefused = errors.New("not opened: remove it")
 
 func refused(path, why string) error { return fmt.Errorf("%s %s: %w", path, why, ErrRefused) }
 
-// kind names the kind of a file that is not regular.
 func kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():

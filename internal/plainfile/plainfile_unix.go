@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// noWait makes the opening of a named pipe or of a device return at once.
+// noWait makes opening a named pipe or device return at once.
 const noWait = syscall.O_NONBLOCK
 
-// shared returns the reason why the file may also be another user's, or "" if it belongs to this
-// user and has one name.
+// shared returns why the file may also be another user's, or "" if it belongs to this user and has
+// one name.
 func shared(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {

@@ -3,14 +3,14 @@
 //
 // A Writer appends members byte for byte as json.Marshal does. A Scanner reads only that form, with
 // the same result as json.Unmarshal. It gives up at the first unexpected byte, and the caller then
-// decodes everything with encoding/json. Generated code calls both: package gen generates it from
-// the structs, whose fields and tags are the only description.
+// decodes everything with encoding/json. Package gen generates the code that calls both from the
+// structs, whose fields and tags are the only description.
 //
 // It is for values that every turn writes and reads: the records of package store, and the
-// specifications of package lifecycle. Reflection-based encoders, and other generators, cost two to
+// specifications of package lifecycle. Reflection-based encoders and other generators cost two to
 // four times as much and allocate for each record (docs/internals/performance.md). Rare values go
-// through encoding/json. It imports the standard library only.
+// through encoding/json.
 //
-// It will be removed when encoding/json/v2 is Go's default and as fast here: the stored bytes must
+// It will be removed when encoding/json/v2 is Go's default and as fast here; the stored bytes must
 // stay the same.
 package plainjson

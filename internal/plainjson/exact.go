@@ -5,14 +5,13 @@ import (
 	"sync"
 )
 
-// maxKept is the largest buffer in bytes that is kept for later use: a rare long text must not stay
-// in memory.
+// maxKept is the largest kept buffer in bytes: a rare long text must not stay in memory.
 const maxKept = 64 << 10
 
 var kept = sync.Pool{New: func() any { return new([]byte) }}
 
-// Exact returns what write appends to its buffer, in new memory of exactly the right size. It makes
-// this one allocation.
+// Exact returns what write appends to its buffer, in new memory of exactly the right size: the one
+// allocation.
 func Exact(write func(dst []byte) ([]byte, error)) ([]byte, error) {
 	buf := kept.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
 	body, err := write((*buf)[:0])

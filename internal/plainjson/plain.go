@@ -14,8 +14,8 @@ var plain = func() (table [256]bool) {
 	return table
 }()
 
-// endOfPlain returns where the plain characters that begin at s[at] end. It checks eight of them at
-// once, since nearly all characters are plain.
+// endOfPlain returns where the plain characters that begin at s[at] end. It checks eight at once,
+// since nearly all are plain.
 func endOfPlain[T string | []byte](s T, at int) int {
 	for len(s)-at >= 8 {
 		w := s[at : at+8]
@@ -31,7 +31,6 @@ func endOfPlain[T string | []byte](s T, at int) int {
 	return at
 }
 
-// plain8 reports whether eight characters are all plain.
 func plain8(w uint64) bool {
 	const each, top = 0x0101010101010101, 0x8080808080808080
 	control := w - each*' '

@@ -11,11 +11,10 @@ import (
 )
 
 // Scanner reads Writer's form: members in the order of the fields, without white space. At the
-// first unexpected byte it gives up, and the caller uses encoding/json. It need not accept all
-// valid JSON, but must read whatever it accepts as encoding/json would. A method with the parameter
-// name does nothing if that member is missing. Results share no memory with Body.
+// first unexpected byte it gives up, and the caller uses encoding/json. It reads whatever it
+// accepts as encoding/json would. A method with the parameter name does nothing if that member is
+// missing. Results share no memory with Body.
 type Scanner struct {
-	// Body is the JSON to be read.
 	Body []byte
 	// Words are texts that AWord need not allocate; nil for none.
 	Words Words
@@ -30,12 +29,10 @@ func (s *Scanner) GiveUp() { s.at = -1 }
 // Going reports whether the Scanner has not given up.
 func (s *Scanner) Going() bool { return s.at >= 0 }
 
-// Done reports whether everything was read and is in the form that Writer writes. The values that
-// were read are valid only if it returns true.
+// Done reports whether everything was read and is in Writer's form. Only then are the values valid.
 func (s *Scanner) Done() bool { return s.at == len(s.Body) }
 
-// Member reports whether the name comes next, together with the characters before its value, and
-// skips it.
+// Member reports whether the name, with the characters before its value, comes next, and skips it.
 func (s *Scanner) Member(name string) bool {
 	if !has(s.Body, s.at, name) {
 		return false
@@ -44,8 +41,7 @@ func (s *Scanner) Member(name string) bool {
 	return true
 }
 
-// Need skips a word that must come next: the beginning of an object with its first name, or any
-// end.
+// Need skips a word that must come next: an object's beginning with its first name, or an end.
 func (s *Scanner) Need(word string) {
 	if !s.Member(word) {
 		s.GiveUp()
@@ -59,7 +55,7 @@ func (s *Scanner) Own(name string, into *string) {
 	}
 }
 
-// Text reads a text into memory that it may share with the other texts of Body.
+// Text reads a text into memory that it may share with other texts of Body.
 func (s *Scanner) Text(name string, into *string) {
 	if s.Member(name) {
 		*into = s.AText()
@@ -91,14 +87,12 @@ func ReadWords[T ~string](s *Scanner, name string, into *[]T) {
 	*into = slices.Clone(list)
 }
 
-// Int reads a number that may be negative.
 func (s *Scanner) Int(name string, into *int) {
 	if s.Member(name) {
 		*into = s.AnInt()
 	}
 }
 
-// Int32 reads a number that may be negative.
 func (s *Scanner) Int32(name string, into *int32) {
 	if !s.Member(name) {
 		return
@@ -110,7 +104,6 @@ func (s *Scanner) Int32(name string, into *int32) {
 	*into = int32(v)
 }
 
-// Int64 reads a number that may be negative.
 func (s *Scanner) Int64(name string, into *int64) {
 	if s.Member(name) {
 		*into = s.signed()
@@ -124,7 +117,6 @@ func (s *Scanner) Duration(name string, into *time.Duration) {
 	}
 }
 
-// Uint reads a number that is not negative.
 func (s *Scanner) Uint(name string, into *uint64) {
 	if s.Member(name) {
 		*into = s.unsigned()
@@ -178,7 +170,6 @@ func (s *Scanner) Flag(name string, into *bool) {
 	}
 }
 
-// Time reads a time in the form of RFC 3339.
 func (s *Scanner) Time(name string, into *time.Time) {
 	if !s.Member(name) {
 		return
@@ -218,7 +209,7 @@ func (s *Scanner) Labels(name string, into *map[string]string) {
 	s.Need(`}`)
 }
 
-// Raw reads JSON of any shape. It must be in the form that encoding/json writes.
+// Raw reads JSON of any shape, in the form that encoding/json writes.
 func (s *Scanner) Raw(name string, into *json.RawMessage) {
 	if s.Member(name) {
 		*into = bytes.Clone(s.any())

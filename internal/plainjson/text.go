@@ -12,8 +12,7 @@ const (
 	paragraphSeparator = '\u2029'
 )
 
-// AppendText appends s as a JSON string to dst and returns the extended buffer. Invalid UTF-8
-// becomes the replacement character.
+// AppendText appends s as a JSON string to dst. Invalid UTF-8 becomes the replacement character.
 func AppendText(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0

@@ -10,8 +10,7 @@ const (
 	sharedTexts = 128
 )
 
-// Words are texts that occur in many values. A Scanner that knows them returns them without
-// allocating.
+// Words are texts that occur in many values. A Scanner that knows them does not allocate for them.
 type Words map[string]string
 
 // Learn adds words of one kind.
@@ -66,8 +65,8 @@ func (s *Scanner) long(text []byte) string {
 	return b.String()
 }
 
-// short returns the text without its escapes, in shared memory. It starts a new piece of memory
-// rather than moving texts that were returned before.
+// short returns the text without its escapes, in shared memory. It starts a new piece rather than
+// moving earlier texts.
 func (s *Scanner) short(text []byte, escaped bool) string {
 	if s.shared.Cap()-s.shared.Len() < len(text) {
 		s.shared = strings.Builder{}

@@ -1,12 +1,12 @@
 package plainjson
 
-// maxDepth bounds the depth to which JSON of any shape is read here. Deeper values are left to
+// maxDepth bounds the depth of JSON of any shape that is read here. Deeper values are left to
 // encoding/json.
 const maxDepth = 64
 
-// endOfValue returns where the JSON value that begins at body[at] ends, if it is valid and in the
-// form that encoding/json writes: without blanks, and with the same characters escaped. Otherwise,
-// and if it is nested deeper than maxDepth, it returns -1.
+// endOfValue returns where the JSON value that begins at body[at] ends, if it is valid and in
+// encoding/json's form: without blanks, and with the same characters escaped. Otherwise, and beyond
+// maxDepth, it returns -1.
 func endOfValue(body []byte, at, depth int) int {
 	if at >= len(body) || depth > maxDepth {
 		return -1
@@ -30,8 +30,7 @@ func endOfValue(body []byte, at, depth int) int {
 }
 
 // endOfAny returns the end of the object, array or text that begins at body[at], if it is valid
-// JSON in any form. It returns -1 if the value has no end, is nested deeper than maxDepth, or has
-// another type.
+// JSON in any form, not deeper than maxDepth; otherwise -1.
 func endOfAny(body []byte, at int) int {
 	depth := 0
 	for ; at < len(body); at++ {
@@ -139,7 +138,6 @@ func endOfEscape(body []byte, at int) int {
 	return -1
 }
 
-// hex4 reads four hexadecimal digits.
 func hex4(body []byte, at int) (v rune, ok bool) {
 	if len(body)-at < 4 {
 		return 0, false
@@ -195,7 +193,7 @@ func endOfDigits(body []byte, at int) int {
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // has reports whether the word comes next. It returns false after a failure, at -1. Most words do
-// not come next, and many begin alike, so the byte in the middle is compared first.
+// not come next and many begin alike, so the middle byte is compared first.
 func has(body []byte, at int, word string) bool {
 	return at >= 0 && len(body)-at >= len(word) && body[at+len(word)/2] == word[len(word)/2] &&
 		string(body[at:at+len(word)]) == word

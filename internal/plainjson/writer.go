@@ -13,50 +13,42 @@ import (
 	"time"
 )
 
-// Writer appends members to a JSON object as encoding/json writes them. A method whose name ends in
-// If leaves out an empty value, as omitempty and omitzero do. The zero Writer starts with a new
-// buffer.
+// Writer appends members to a JSON object as encoding/json writes them. Methods named …If leave out
+// an empty value, as omitempty and omitzero do. The zero Writer starts with a new buffer.
 type Writer struct {
-	// Buf is the output, appended to the caller's initial content.
+	// Buf is the output, after the caller's initial content.
 	Buf []byte
-	// Err is the first failure, nil for none. After a failure the output is not valid.
+	// Err is the first failure. After it the output is not valid.
 	Err error
 }
 
-// Put writes text that is not a value: the brackets around an object, or a name whose value
-// follows.
+// Put writes text that is not a value: an object's brackets, or a name whose value follows.
 func (w *Writer) Put(s string) { w.Buf = append(w.Buf, s...) }
 
-// Text writes a string.
 func (w *Writer) Text(name, v string) {
 	w.Buf = AppendText(append(w.Buf, name...), v)
 }
 
-// TextIf leaves out the empty string.
 func (w *Writer) TextIf(name, v string) {
 	if v != "" {
 		w.Text(name, v)
 	}
 }
 
-// Int writes a number that may be negative.
 func (w *Writer) Int(name string, v int64) {
 	w.Buf = strconv.AppendInt(append(w.Buf, name...), v, 10)
 }
 
-// IntIf leaves out 0.
 func (w *Writer) IntIf(name string, v int) {
 	if v != 0 {
 		w.Int(name, int64(v))
 	}
 }
 
-// Uint writes a number that is not negative.
 func (w *Writer) Uint(name string, v uint64) {
 	w.Buf = strconv.AppendUint(append(w.Buf, name...), v, 10)
 }
 
-// UintIf leaves out 0.
 func (w *Writer) UintIf(name string, v uint64) {
 	if v != 0 {
 		w.Uint(name, v)
@@ -66,19 +58,16 @@ func (w *Writer) UintIf(name string, v uint64) {
 // Duration writes nanoseconds.
 func (w *Writer) Duration(name string, v time.Duration) { w.Int(name, int64(v)) }
 
-// DurationIf leaves out 0.
 func (w *Writer) DurationIf(name string, v time.Duration) {
 	if v != 0 {
 		w.Duration(name, v)
 	}
 }
 
-// Flag writes true or false.
 func (w *Writer) Flag(name string, v bool) {
 	w.Buf = strconv.AppendBool(append(w.Buf, name...), v)
 }
 
-// FlagIf leaves out false.
 func (w *Writer) FlagIf(name string, v bool) {
 	if v {
 		w.Flag(name, v)
@@ -96,7 +85,6 @@ func (w *Writer) Time(name string, v time.Time) {
 	w.Put(`"`)
 }
 
-// TimeIf leaves out the zero time.
 func (w *Writer) TimeIf(name string, v time.Time) {
 	if !v.IsZero() {
 		w.Time(name, v)
@@ -116,7 +104,7 @@ func (w *Writer) Bytes(name string, v []byte) {
 // fewLabels is the number of names up to which they are sorted without allocating.
 const fewLabels = 8
 
-// LabelsIf writes the labels in the order of their names, and leaves out an empty map.
+// LabelsIf writes the labels in the order of their names.
 func (w *Writer) LabelsIf(name string, v map[string]string) {
 	if len(v) == 0 {
 		return
@@ -134,8 +122,8 @@ func (w *Writer) LabelsIf(name string, v map[string]string) {
 	w.Put(`}`)
 }
 
-// RawIf writes JSON from the caller, converted to encoding/json's form if necessary. It omits empty
-// JSON and fails for invalid JSON.
+// RawIf writes JSON from the caller, converted to encoding/json's form if necessary. It fails for
+// invalid JSON.
 func (w *Writer) RawIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:
@@ -146,16 +134,15 @@ func (w *Writer) RawIf(name string, v json.RawMessage) {
 	}
 }
 
-// ValuesIf writes a map of any shape, and leaves out an empty one. A value that JSON cannot express
-// is a failure.
+// ValuesIf writes a map of any shape. A value that JSON cannot express is a failure.
 func (w *Writer) ValuesIf(name string, v map[string]any) {
 	if len(v) > 0 {
 		w.other(name, v)
 	}
 }
 
-// ExactIf writes JSON that the caller provides byte for byte, with the blanks and escapes inside
-// it. Empty JSON is left out. JSON that is not Embeddable is a failure.
+// ExactIf writes the caller's JSON byte for byte, with its blanks and escapes. JSON that is not
+// Embeddable is a failure.
 func (w *Writer) ExactIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:
@@ -183,7 +170,6 @@ func Embeddable(v json.RawMessage) bool {
 	return len(v) < maxDecodeDepth || json.Valid(bytes.Join([][]byte{[]byte("["), v, []byte("]")}, nil))
 }
 
-// WriteTexts writes a list of texts, and leaves out an empty one.
 func WriteTexts[T ~string](w *Writer, name string, list []T) {
 	if len(list) == 0 {
 		return
@@ -197,7 +183,6 @@ func WriteTexts[T ~string](w *Writer, name string, list []T) {
 	w.Put(`]`)
 }
 
-// WriteList writes a list of objects, each with write, and leaves out an empty one.
 func WriteList[T any](w *Writer, name string, list []T, write func(*Writer, *T)) {
 	if len(list) == 0 {
 		return
@@ -212,7 +197,7 @@ func WriteList[T any](w *Writer, name string, list []T, write func(*Writer, *T))
 	w.Put(`]`)
 }
 
-// other writes a rare value, or a value of unknown shape, with encoding/json.
+// other writes a rare value, or one of unknown shape, with encoding/json.
 func (w *Writer) other(name string, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -1,10 +1,7 @@
 // Package procid identifies a process for good. A process number is reused, but a process number
 // together with the start time of the process and the machine's boot is not. A recorded identity
-// can therefore be checked later, by another process, after a restart: a process is called alive
-// only if it is certainly the recorded one, and dead only if the recorded one has certainly ended.
-//
-// Neighbours: lifecycle asks whether a node of this machine is dead, engine/process whether a child
-// process is still the one it started.
+// can therefore be checked later, by another process, after a restart: a process is Alive only if
+// it is certainly the recorded one, and Dead only if that has certainly ended.
 package procid
 
 import (
@@ -14,7 +11,7 @@ import (
 	"strings"
 )
 
-// Liveness is the known state of a recorded process.
+// Liveness is what is known of a recorded process.
 type Liveness int
 
 // The values of Liveness. A process is Unknown if it belongs to another machine or boot, or if this
@@ -25,7 +22,7 @@ const (
 	Dead
 )
 
-// Self returns the identity of this process, or "" if the system cannot identify processes.
+// Self returns this process's identity, or "" if the system cannot identify processes.
 func Self() string {
 	id, err := Of(os.Getpid())
 	if err != nil {
@@ -34,7 +31,7 @@ func Self() string {
 	return id
 }
 
-// Of returns the identity of a living process. The error wraps os.ErrNotExist if no process has the
+// Of returns a living process's identity. The error wraps os.ErrNotExist if no process has the
 // number.
 func Of(pid int) (string, error) {
 	started, err := startTime(pid)
@@ -48,15 +45,15 @@ func Of(pid int) (string, error) {
 	return strings.Join([]string{"v1", boot, strconv.Itoa(pid), started}, " "), nil
 }
 
-// PID returns the process number of an identity of this boot; ok is false for any other identity.
+// PID returns an identity's process number; ok is false if it is not of this boot.
 func PID(identity string) (pid int, ok bool) {
 	boot, pid, _, ok := parse(identity)
 	here, err := bootID()
 	return pid, ok && err == nil && boot == here
 }
 
-// OfEarlierBoot reports whether the identity belongs to another boot, or to another machine. On
-// this machine, its process is gone.
+// OfEarlierBoot reports whether the identity belongs to another boot or machine. On this machine,
+// its process is gone.
 func OfEarlierBoot(identity string) bool {
 	boot, _, _, ok := parse(identity)
 	here, err := bootID()
@@ -64,7 +61,7 @@ func OfEarlierBoot(identity string) bool {
 	return ok && err == nil && kernel(boot) != kernel(here)
 }
 
-// Alive returns the known state of the process with the identity.
+// Alive returns what is known of the process with the identity.
 func Alive(identity string) Liveness {
 	boot, pid, started, ok := parse(identity)
 	here, err := bootID()

@@ -12,7 +12,7 @@ import (
 )
 
 // bootID is the kernel's random id of this boot and the id of the process namespace, since each
-// container on a kernel has its own process numbers.
+// container has its own process numbers.
 var bootID = sync.OnceValues(func() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -27,9 +27,8 @@ var bootID = sync.OnceValues(func() (string, error) {
 
 // startTime returns field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended
 // but was not yet waited for (state Z or X) counts as gone, unless only its first thread has ended:
-// the other threads may run on, and start processes. A system may hide other users' processes from
-// /proc, so a missing file proves nothing: the kernel is then asked whether a process has the
-// number.
+// the others may run on, and start processes. A system may hide other users' processes from /proc,
+// so for a missing file the kernel is asked.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -39,7 +38,7 @@ func startTime(pid int) (string, error) {
 		return "", fmt.Errorf("procid: process %d exists, but cannot be looked at: %s", pid,
 			err) //nolint:errorlint // the caller must not see os.ErrNotExist
 	}
-	// The second field is the program's name in parentheses and may hold anything.
+	// The second field is the program's name in parentheses, with any characters.
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
 	if end < 0 || len(fields) < 20 {

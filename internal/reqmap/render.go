@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// columns is the width of the page's lines. A longer word gets a separate line.
 const columns = 120
 
 const heading = `# Requirements and their tests
@@ -17,7 +16,6 @@ const heading = `# Requirements and their tests
 Each test named here would fail without its requirement. A story is a text that tests replay on every store.
 `
 
-// Render writes the page: a section for each requirement, with its stories and, by file, its tests.
 func Render(m Map) []byte {
 	var b bytes.Buffer
 	b.WriteString(heading)
@@ -63,7 +61,6 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// wrap writes a paragraph or, with a bullet, an entry of a list.
 func wrap(b *bytes.Buffer, bullet, text string) {
 	b.WriteString(bullet)
 	column := len(bullet)

@@ -1,6 +1,6 @@
-// Package reqmap maps each requirement to the tests that name it. It reads the test sources: an id
-// counts if it is in the name of a test or sub-test, in a comment or text of one, or in a story
-// that tests replay (lifecycle/stories). docs/internals/requirements.md is generated from the map.
+// Package reqmap maps each requirement to the tests that name it. An id counts if it is in the name
+// of a test or sub-test, in a comment or text of one, or in a story (lifecycle/stories).
+// docs/internals/requirements.md is generated from the map.
 package reqmap
 
 import (
@@ -28,7 +28,6 @@ var requirements string
 // Requirement is one line of requirements.txt.
 type Requirement struct{ ID, Text string }
 
-// Requirements lists all requirements in order.
 func Requirements() []Requirement {
 	var all []Requirement
 	for lines := bufio.NewScanner(strings.NewReader(requirements)); lines.Scan(); {
@@ -39,26 +38,24 @@ func Requirements() []Requirement {
 	return all
 }
 
-// Place is a place where a test names a requirement.
 type Place struct {
 	File string // from the repository's root
 	Name string // the function or variable; empty for a story, and outside of declarations
 }
 
-// Map is the tests of each requirement id, sorted by file and name.
 type Map map[string][]Place
 
 // listing is a test that lists all ids, and proves none of them.
 const listing = "TestContractNamesItsRequirements"
 
-// isTest reports whether the file can have tests: test files, and the suites that test files run.
+// isTest reports whether the file can have tests: test files, and the suites that they run.
 func isTest(path string) bool {
 	return strings.HasSuffix(path, "_test.go") || strings.Contains(path, "lifecycletest/") || strings.Contains(path,
 		"storetest/") || strings.Contains(path, "enginetest/")
 }
 
-// scanner returns the function that finds the ids in a file, or nil for a file without tests.
-// Sources under testdata are inputs of tests.
+// scanner returns the function that finds the ids in a file; nil for a file without tests. Sources
+// under testdata are inputs of tests.
 func scanner(path string) func(path, rel string, report func(id string, where Place)) error {
 	switch {
 	case strings.HasPrefix(path, "lifecycle/stories/") && strings.HasSuffix(path, ".txt"):
@@ -69,7 +66,6 @@ func scanner(path string) func(path, rel string, report func(id string, where Pl
 	return nil
 }
 
-// Scan reads the test sources below the repository's root.
 func Scan(root string) (Map, error) {
 	known := make(map[string]bool)
 	for _, r := range Requirements() {
@@ -113,7 +109,6 @@ func Scan(root string) (Map, error) {
 	return m, err
 }
 
-// scanStory reports the ids of one story.
 func scanStory(path, rel string, report func(id string, where Place)) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -158,7 +153,6 @@ func scanFile(path, rel string, report func(id string, where Place)) error {
 	return nil
 }
 
-// place returns the name of the declaration that contains the position, or "".
 func place(file *ast.File, pos token.Pos) string {
 	for _, d := range file.Decls {
 		begin, name := d.Pos(), ""
@@ -181,7 +175,6 @@ func place(file *ast.File, pos token.Pos) string {
 	return ""
 }
 
-// declared returns the variable of a declaration that the position belongs to.
 func declared(d *ast.GenDecl, pos token.Pos) string {
 	for _, s := range d.Specs {
 		if v, ok := s.(*ast.ValueSpec); ok && (v.Pos() <= pos && pos <= v.End() || len(d.Specs) == 1) {

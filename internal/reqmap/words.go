@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Ids are short, so they occur by chance: next to T1, in base64, hex, percent escapes and UUIDs. An
-// id therefore counts only where a person would write it: as a word of a sentence or a list, or as
-// the beginning of a part of a function's name.
+// Ids are short, so they occur by chance: in base64, hex, percent escapes and UUIDs. An id
+// therefore counts only where a person would write it: as a word of a sentence or a list, or at the
+// beginning of a part of a function's name.
 var (
 	word   = regexp.MustCompile(`[A-R][0-9]{1,2}`)
 	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-R][0-9]{1,2})+)(?:[A-Z_]|$)`)
@@ -20,7 +20,6 @@ const (
 	after  = " \t\n),;:./]\"'`–’"
 )
 
-// idsInText finds the ids that are words of a comment, of a sub-test's name or of a story.
 func idsInText(text string) []string {
 	var ids []string
 	for _, at := range word.FindAllStringIndex(text, -1) {

@@ -11,15 +11,13 @@ import (
 	"strings"
 )
 
-// The bounds of every document and schema that is decoded here.
 const (
 	// MaxSize is the largest document or schema in bytes.
 	MaxSize = 1 << 20
 	// MaxDepth is the depth to which arrays and objects may nest.
 	MaxDepth = 64
-	// MaxNumber is the longest number in characters, and maxExponent the longest exponent in
-	// digits: the validator computes with exact fractions, so that 1e999999999 would cost it a
-	// gigabyte.
+	// MaxNumber is the longest number in characters, maxExponent the longest exponent in digits:
+	// the validator computes with exact fractions, and 1e999999999 would cost a gigabyte.
 	MaxNumber   = 1000
 	maxExponent = 3
 )
@@ -32,7 +30,7 @@ var (
 	ErrNotJSON  = errors.New("schema: not JSON")
 )
 
-// Decode reads one JSON value within the bounds of this package; numbers become json.Number.
+// Decode reads one JSON value within the bounds; numbers become json.Number.
 func Decode(raw []byte) (any, error) {
 	if err := validateBounds(raw); err != nil {
 		return nil, err
@@ -49,8 +47,7 @@ func Decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// validateBounds examines only the bytes. It need not know whether they are JSON: for JSON its result
-// is exact.
+// validateBounds examines only the bytes. For JSON its result is exact.
 func validateBounds(raw []byte) error {
 	if len(raw) > MaxSize {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(raw), MaxSize)
@@ -77,7 +74,7 @@ func validateBounds(raw []byte) error {
 	return nil
 }
 
-// validateValue checks a decoded value against the same bounds, except for its size: the value is in
+// validateValue checks a decoded value against the same bounds except its size, since it is in
 // memory already.
 func validateValue(v any, depth int) error {
 	switch v := v.(type) {
@@ -100,7 +97,7 @@ func validateValue(v any, depth int) error {
 			}
 		}
 	case json.Number:
-		// A caller's json.Number may hold any text; the validator needs a literal.
+		// A caller's json.Number may hold any text, the validator needs a literal.
 		if !json.Valid([]byte(v)) || v[0] != '-' && !isDigit(v[0]) {
 			return fmt.Errorf("%w: %.40q is no number", ErrNumber, string(v))
 		}
@@ -118,9 +115,8 @@ func validateValue(v any, depth int) error {
 	return nil
 }
 
-// ValidateFinite returns an error if a number of the text is infinite as a float64, such as 1e400. Most
-// readers of JSON refuse it, those of an API over HTTP among them, or read infinity. It need not
-// know whether the text is JSON: for JSON its result is exact.
+// ValidateFinite returns an error if a number is infinite as a float64, such as 1e400. Most readers
+// of JSON refuse it, or read infinity. For JSON its result is exact.
 func ValidateFinite(raw []byte) error {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -141,7 +137,7 @@ func ValidateFinite(raw []byte) error {
 	return nil
 }
 
-// surelyFinite is the length up to which a number without an exponent is finite as a float64.
+// surelyFinite is the length up to which a number without an exponent is a finite float64.
 const surelyFinite = 308
 
 func validateNumber(literal []byte) error {

@@ -2,17 +2,15 @@ package schema
 
 import "sync"
 
-// maxCache bounds the estimated memory of the schemas in the cache, which is emptied when it is
-// full.
+// maxCache bounds the estimated memory of the cached schemas. A full cache is emptied.
 const maxCache = 64 << 20
 
 var shared = cache{compile: Compile}
 
-// Cached is Compile with a cache that the process shares, since hosts use the same few schemas for
+// Cached is Compile with a cache for the whole process, since hosts use the same few schemas for
 // all runs.
 func Cached(raw []byte) (*Schema, error) { return shared.get(raw) }
 
-// cache caches compiled schemas by their text.
 type cache struct {
 	compile func(raw []byte) (*Schema, error)
 
@@ -21,9 +19,8 @@ type cache struct {
 	memory int                // of byText; guarded by mu
 }
 
-// get returns the compiled schema. It compiles without the lock, so that a large schema delays no
-// caller of a cached one. Concurrent callers with the same new schema may each compile it; all get
-// the first cached one.
+// get compiles without the lock, so that a large schema delays no caller of a cached one.
+// Concurrent callers with the same new schema may each compile it; all get the first cached one.
 func (c *cache) get(raw []byte) (*Schema, error) {
 	if s := c.cached(raw); s != nil {
 		return s, nil

@@ -2,13 +2,13 @@ package schema
 
 import "github.com/santhosh-tekuri/jsonschema/v5"
 
-// MaxCost limits how often a schema may check one value. Thirty definitions that each refer twice
-// to the next one would check it a billion times. The count covers one level; a document
-// is counted when it is checked (maxWork).
+// MaxCost limits how often a schema may check one value: thirty definitions that each refer twice
+// to the next one would check it a billion times. The count covers one level; maxWork bounds a
+// whole document.
 const MaxCost = 10_000
 
-// costsOf counts how often validating a value checks this value, by following references and
-// combinations. Checks of its members do not count. It stops counting above MaxCost.
+// costsOf counts how often validating a value checks this value, but not its members, by following
+// references and combinations. It stops counting above MaxCost.
 func costsOf(s *jsonschema.Schema) *coster {
 	c := &coster{counts: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
 	c.walk(s)
@@ -21,7 +21,6 @@ type coster struct {
 	highest int
 }
 
-// walk visits every reachable schema and notes the highest cost.
 func (c *coster) walk(s *jsonschema.Schema) {
 	if s == nil || c.walked[s] {
 		return

@@ -12,9 +12,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// enum replaces the validator's own check of enum and const. The validator compares a value with each
-// value of the list, and numbers as fractions, which takes it some microseconds: a form of four
-// kilobytes could occupy a processor for a minute. Here a check is one look-up.
+// enum replaces the validator's check of enum and const, which compares a value with each value of
+// the list, and numbers as fractions, in some microseconds: a form of four kilobytes could occupy a
+// processor for a minute. Here a check is one look-up.
 type enum struct {
 	keyword, want string
 	values        map[string]struct{}
@@ -28,8 +28,8 @@ func (e *enum) Validate(ctx jsonschema.ValidationContext, v any) error {
 	return ctx.Error(e.keyword, "%s", e.want)
 }
 
-// indexEnums replaces the enum and the const of a compiled schema. The meta-schemas are left as they
-// are, since all compilers of the process share them.
+// indexEnums replaces enum and const in a compiled schema, but not in the meta-schemas, which all
+// compilers of the process share.
 func indexEnums(s *jsonschema.Schema) {
 	if !strings.HasPrefix(s.Location, root) {
 		return
@@ -73,7 +73,7 @@ func wantOf(keyword string, values []any) string {
 	return "value must be one of " + strings.Join(all, ", ")
 }
 
-// appendKey appends a text that is the same for equal values, and only for these.
+// appendKey appends a text that only equal values share.
 func appendKey(key []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -113,8 +113,8 @@ func appendNumber(key []byte, text string) []byte {
 	return append(append(append(key, '#'), text...), ';')
 }
 
-// uniqueItems replaces the validator's own check of uniqueItems, which compares each two items whose
-// hashes are equal: a list can be made so that they all are.
+// uniqueItems replaces the validator's check of uniqueItems, which compares all items with equal
+// hashes: a list can be made of such items.
 type uniqueItems struct{}
 
 // Validate implements jsonschema.ExtSchema.

@@ -9,16 +9,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// maxReasons and maxReason bound an explanation, which may be stored in a database or shown to a
-// person.
+// maxReasons and maxReason bound an explanation, which may be stored or shown to a person.
 const (
 	maxReasons = 5
 	maxReason  = 300
 )
 
-// explain turns the validator's tree of errors into a short, stable text. It lists the reasons at
-// the leaves, each with its place in the document, and sorts them, because the validator finds them
-// in random order.
+// explain turns the validator's tree of errors into a short, stable text: the reasons at the
+// leaves, with their places, sorted because the validator finds them in random order.
 func explain(err error) error {
 	var violation *jsonschema.ValidationError
 	if !errors.As(err, &violation) {
@@ -74,16 +72,15 @@ func ordered(message string) string {
 	return message
 }
 
-// Fault describes one place in a document where the document violates the schema.
+// Fault is a violation of the schema at one place in a document.
 type Fault struct {
 	Pointer string // the place as a JSON pointer; empty for the whole document
 	Want    string
 }
 
-// maxFaults bounds a list of faults.
 const maxFaults = 20
 
-// faultsOf collects the leaves of the validator's error tree: the violations without another cause.
+// faultsOf collects the violations without another cause, the leaves of the validator's tree.
 func faultsOf(v *jsonschema.ValidationError, list []Fault) []Fault {
 	if len(v.Causes) == 0 {
 		return append(list, Fault{clip(v.InstanceLocation), clip(ordered(v.Message))})

@@ -2,7 +2,6 @@ package schema
 
 import "github.com/santhosh-tekuri/jsonschema/v5"
 
-// permitsObjects reports whether the schema accepts every object.
 func permitsObjects(s *jsonschema.Schema) bool {
 	return permits(s, true, &path{seen: map[*jsonschema.Schema]bool{}, left: maxPermits})
 }
@@ -11,15 +10,13 @@ func permitsObjects(s *jsonschema.Schema) bool {
 // exponentially many.
 const maxPermits = 100_000
 
-// path is the way to the schema that permits visits.
 type path struct {
 	seen map[*jsonschema.Schema]bool
 	left int
 }
 
-// permits reports whether s accepts every object, or every value if onlyObjects is false. A schema
-// that refers back to itself counts as permitting, since the reference adds no constraint. Beyond
-// maxPermits the result is false.
+// permits reports whether s accepts every object, or every value if onlyObjects is false. A
+// reference back to itself adds no constraint. Beyond maxPermits the result is false.
 func permits(s *jsonschema.Schema, onlyObjects bool, to *path) bool {
 	if s == nil || to.seen[s] {
 		return true
@@ -63,7 +60,6 @@ func permitsType(types []string, onlyObjects bool) bool {
 	return false
 }
 
-// permitsMembers reports whether the schema accepts any members of an object.
 func permitsMembers(s *jsonschema.Schema, to *path) bool {
 	if s.MinProperties > 0 || s.MaxProperties >= 0 || len(s.Required) > 0 || len(s.DependentRequired) > 0 ||
 		len(s.DependentSchemas) > 0 || len(s.Dependencies) > 0 {

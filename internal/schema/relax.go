@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// ErrPattern: a pattern is outside Go's syntax, at a place where omitting it could make the schema
-// reject more.
+// ErrPattern: a pattern is outside Go's syntax, where omitting it could make the schema reject
+// more.
 var ErrPattern = errors.New("schema: a pattern is outside the syntax of Go's package regexp")
 
 // Relax returns the schema without the patterns outside Go's syntax (such as a lookahead), and
 // these patterns. It omits a pattern only if the schema then accepts everything that it accepted
 // before: not below "not", "if", "oneOf" or "contains", nor where these may refer to it. Members
-// keep their order. A schema without unsupported patterns is returned unchanged.
+// keep their order. A schema without such patterns is returned unchanged.
 func Relax(raw json.RawMessage) (json.RawMessage, []string, error) {
 	r := relaxer{unevaluated: bytes.Contains(raw, []byte(`"unevaluatedProperties"`))}
 	relaxed, err := r.schema(raw, true)
@@ -47,8 +47,7 @@ var (
 	references    = []string{"$ref", "$dynamicRef", "$recursiveRef"}
 )
 
-// schema relaxes a schema, or each schema of an array. The schema may accept more if positive is
-// true.
+// schema relaxes a schema, or each schema of an array. It may accept more if positive is true.
 func (r *relaxer) schema(raw json.RawMessage, positive bool) (json.RawMessage, error) {
 	if len(raw) > 0 && raw[0] == '[' {
 		var all []json.RawMessage
@@ -114,8 +113,8 @@ func (r *relaxer) patternProperties(value json.RawMessage, positive, mayDrop boo
 	})
 }
 
-// eachMember returns the object with the values that change returns for its members, without the
-// nil ones. It returns JSON other than objects unchanged.
+// eachMember returns the object with each member's value replaced by what change returns, and
+// without the nil ones. It returns other JSON unchanged.
 func eachMember(raw json.RawMessage,
 	change func(name string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	if len(raw) == 0 || raw[0] != '{' {

@@ -13,8 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// The reasons to reject a schema or a document. The message has the place and the fault; use
-// errors.Is to distinguish them.
+// The reasons to reject a schema or a document; use errors.Is. The message has the place and the
+// fault.
 var (
 	// ErrInvalid: the schema itself cannot be used.
 	ErrInvalid = errors.New("schema: cannot be compiled")
@@ -24,14 +24,14 @@ var (
 	// MaxMemory allow, or multiplies itself through references beyond MaxCost. It comes with
 	// ErrInvalid.
 	ErrComplex = errors.New("schema: too complex")
-	// ErrCostly says that checking the document would take too long. The document was not checked.
+	// ErrCostly: checking the document would take too long, so it was not checked.
 	ErrCostly = errors.New("schema: the document takes too long to check")
 	// ErrViolation: the document is JSON but violates the schema.
 	ErrViolation = errors.New("schema: violated")
 )
 
-// root is the base URL of every schema. Nothing can be loaded from there, so that relative
-// references are refused as well as absolute ones.
+// root is the base URL of every schema. Nothing can be loaded from there, so relative references
+// are refused like absolute ones.
 const root = "schema://document/root"
 
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
@@ -83,7 +83,7 @@ func Compile(raw []byte) (s *Schema, err error) {
 		parts: partsOf(costs.walked)}, nil
 }
 
-// MustCompile is Compile for a schema that is part of the program; it panics where Compile fails.
+// MustCompile is Compile for a schema of the program itself; it panics on an error.
 func MustCompile(raw []byte) *Schema {
 	s, err := Compile(raw)
 	if err != nil {
@@ -93,8 +93,8 @@ func MustCompile(raw []byte) *Schema {
 }
 
 // Validate checks a decoded value: nil, bool, string, a number type or json.Number, []any,
-// map[string]any. A value of another type, or one nested deeper than MaxDepth, is an error. The
-// error matches ErrViolation where the value breaks the schema.
+// map[string]any. Another type, or nesting deeper than MaxDepth, is an error. The error matches
+// ErrViolation if the value breaks the schema.
 func (s *Schema) Validate(v any) error {
 	if err := validateValue(v, 0); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Schema) Validate(v any) error {
 	return s.validate(v)
 }
 
-// ValidateJSON decodes a document within the bounds of this package and checks it.
+// ValidateJSON decodes a document within the bounds and checks it.
 func (s *Schema) ValidateJSON(raw []byte) error {
 	v, err := Decode(raw)
 	if err != nil {
@@ -114,9 +114,9 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 	return s.validate(v)
 }
 
-// Faults decodes a document within the limits of this package and lists its schema violations, in
-// the order of their places, at most 20; more than 500,000 checks of values are a violation too.
-// The error says that the document cannot be read.
+// Faults decodes a document within the bounds and lists its schema violations in the order of their
+// places, at most 20; more than 500,000 checks of values are a violation too. The error says that
+// the document cannot be read.
 func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	v, err := Decode(raw)
 	if err != nil {
@@ -141,14 +141,13 @@ func (s *Schema) Faults(raw []byte) ([]Fault, error) {
 	return faults[:min(len(faults), maxFaults)], nil
 }
 
-// Size returns the schema's size.
 func (s *Schema) Size() Size { return s.size }
 
 // Cost returns how often the schema may check one value, as limited by MaxCost.
 func (s *Schema) Cost() int { return s.cost }
 
 // Permissive reports whether the schema accepts every object, so that validating against it proves
-// nothing. It follows references and combinations; if it cannot decide, it returns false.
+// nothing. If it cannot decide, it returns false.
 func (s *Schema) Permissive() bool { return s.permissive }
 
 func (s *Schema) validate(v any) error {
@@ -158,8 +157,8 @@ func (s *Schema) validate(v any) error {
 	return nil
 }
 
-// isPattern is the format "regex". It only parses the pattern, since compiling one from a value may
-// take a hundred megabytes.
+// isPattern is the format "regex". It only parses: compiling a pattern may take a hundred
+// megabytes.
 func isPattern(v any) bool {
 	pattern, ok := v.(string)
 	if !ok {

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// The limits on compiling a schema. They are checked in its text, before compilation: the compiler
-// compares all pairs of sub-schemas, and the repetitions of a pattern of ten characters can take
-// megabytes.
+// The limits on compiling a schema, checked in its text: the compiler compares all pairs of
+// sub-schemas, and the repetitions of a pattern of ten characters can take megabytes.
 const (
 	// MaxSchemas is the number of objects and booleans in a schema, a bound on its sub-schemas.
 	MaxSchemas = 5000
-	// maxSearches bounds how many sub-schemas the compiler visits to resolve references by name: each
-	// such reference visits all of them.
+	// maxSearches bounds how many sub-schemas the compiler visits to resolve references by name,
+	// each of which visits all.
 	maxSearches = 1 << 21
 	// MaxInstructions is the total size of the patterns, in instructions of the matcher.
 	MaxInstructions = 50_000
-	// MaxMemory is an estimate of the bytes that the compiled schema occupies. Compiling it takes
-	// about six times as many.
+	// MaxMemory is an estimate of the compiled schema's bytes. Compiling it takes about six times
+	// as many.
 	MaxMemory = 16 << 20
 )
 
@@ -35,18 +34,17 @@ const (
 // Size is the size of a schema.
 type Size struct {
 	// Schemas is the number of objects and booleans.
-	Schemas int
-	// Instructions is the total size of the patterns.
+	Schemas      int
 	Instructions int
-	// Memory is an estimate of the bytes that the compiled schema occupies.
+	// Memory is an estimate of the compiled schema's bytes.
 	Memory int
 
 	named int // references by name
 }
 
 // Measure computes a schema's size without compiling it. Each member that could be a pattern counts
-// as one, since a reference may lead to any place. The error matches ErrInvalid, and ErrComplex if
-// the schema exceeds the limits.
+// as one, since a reference may lead anywhere. The error matches ErrInvalid, and ErrComplex if the
+// schema exceeds the limits.
 func Measure(raw []byte) (Size, error) {
 	v, err := Decode(raw)
 	if err != nil {
@@ -59,7 +57,7 @@ func Measure(raw []byte) (Size, error) {
 	return s, nil
 }
 
-// add counts the value, the path of which has that many bytes. It stops beyond the bounds.
+// add counts the value, whose path has that many bytes. It stops beyond the bounds.
 func (s *Size) add(v any, path int) error {
 	switch v := v.(type) {
 	case bool:

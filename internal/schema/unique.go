@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// UniqueKeys refuses a document in which an object has a member twice. It reads the document token
-// by token, because a decoder silently keeps the last of two equal keys.
+// UniqueKeys refuses a document in which an object has a member twice. It reads token by token,
+// because a decoder silently keeps the last of two equal keys.
 func UniqueKeys(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber() // a number need not fit into a float64

@@ -9,10 +9,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// maxWork bounds the checks of a document, in all its places. The validator cannot be interrupted:
-// a schema that applies itself twice to a member doubles its work with each level of a document. So
-// the checks are counted before, which costs less than the checks and ends at the bound. A check
-// takes microseconds, and half a kilobyte if it fails.
+// maxWork bounds the checks of a document in all its places. The validator cannot be interrupted,
+// and a schema that applies itself twice to a member doubles its work with each level of a
+// document. So the checks are counted before, which costs less and ends at the bound. A check takes
+// microseconds, and half a kilobyte if it fails.
 const maxWork = 500_000
 
 // How much work counts as one check.
@@ -25,7 +25,6 @@ const (
 	deepest       = 20_000
 )
 
-// worker counts the checks of a document.
 type worker struct {
 	s    *Schema
 	left int
@@ -40,7 +39,7 @@ func (s *Schema) affordable(v any) bool {
 
 func (w *worker) spend(n int) { w.left -= n }
 
-// check counts the checks of a value against a schema. It assumes that no check before has failed.
+// check counts the checks of a value against a schema, as if none had failed.
 func (w *worker) check(s *jsonschema.Schema, v any, depth int) {
 	if s == nil || w.left < 0 {
 		return
@@ -128,7 +127,7 @@ func (w *worker) items(s *jsonschema.Schema, v []any, depth int) {
 	}
 }
 
-// measure counts the values of a document, which a look-up in an enum reads.
+// measure counts a document's values, which a look-up in an enum reads.
 func (w *worker) measure(v any) {
 	if w.left < 0 {
 		return
@@ -168,7 +167,6 @@ func hasType(types []string, v any) bool {
 	return slices.Contains(types, is)
 }
 
-// parts are what the worker needs of a compiled schema.
 type parts struct {
 	inPlace  []*jsonschema.Schema
 	names    int // required ones, in checks
@@ -177,7 +175,6 @@ type parts struct {
 	patterns map[*regexp.Regexp]int
 }
 
-// add adds the schemas to which a reference can lead.
 func (p *parts) add(all []*jsonschema.Schema) {
 	for _, s := range all {
 		if !slices.Contains(p.inPlace, s) {
@@ -186,8 +183,8 @@ func (p *parts) add(all []*jsonschema.Schema) {
 	}
 }
 
-// partsOf prepares the counting, for each schema that can be reached. References that depend on the
-// path to them count for each schema to which they can lead.
+// partsOf prepares the counting for each reachable schema. References that depend on the path to
+// them count for each schema to which they can lead.
 func partsOf(all map[*jsonschema.Schema]bool) map[*jsonschema.Schema]*parts {
 	anchored := map[string][]*jsonschema.Schema{}
 	var recursive []*jsonschema.Schema
@@ -228,7 +225,6 @@ func partsOf(all map[*jsonschema.Schema]bool) map[*jsonschema.Schema]*parts {
 	return prepared
 }
 
-// sizeOf returns the size of a compiled pattern in instructions; 0 for none.
 func sizeOf(pattern *regexp.Regexp) int {
 	if pattern == nil {
 		return 0

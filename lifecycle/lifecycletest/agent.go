@@ -13,10 +13,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// turnStep is an agent's behaviour in one turn.
 type turnStep func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
-// plannedAgent is an engine that follows the case's plan, and records its turns.
+// plannedAgent is an engine that follows the case's plan and records its turns.
 type plannedAgent struct {
 	enginetest.FakeAgent
 
@@ -26,7 +25,6 @@ type plannedAgent struct {
 	refused map[string]bool       // guarded by mu; runs whose handle is refused
 }
 
-// newAgent returns an agent of the profile.
 func newAgent(kind fsm.Profile) *plannedAgent {
 	return &plannedAgent{FakeAgent: enginetest.FakeAgent{Kind: kind, Reason: "as the case says"},
 		plans: make(map[string][]turnStep), refused: make(map[string]bool)}
@@ -40,7 +38,6 @@ func (a *plannedAgent) Plan(runID string, steps ...turnStep) {
 	a.plans[runID] = append(a.plans[runID], steps...)
 }
 
-// RunTurn does the planned step.
 func (a *plannedAgent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	step, err := a.next(t)
 	if err != nil {
@@ -70,7 +67,7 @@ func (a *plannedAgent) next(t engine.Turn) (turnStep, error) {
 	return plan[0], nil
 }
 
-// Turns returns the turns of a run that were executed, in order.
+// Turns returns the executed turns of a run, in order.
 func (a *plannedAgent) Turns(runID string) []engine.Turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +80,6 @@ func (a *plannedAgent) Turns(runID string) []engine.Turn {
 	return all
 }
 
-// Check refuses the handles of the runs that Refuse was called for.
 func (a *plannedAgent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,14 +89,14 @@ func (a *plannedAgent) Check(_ context.Context, runID string, _ engine.SessionHa
 	return nil
 }
 
-// Refuse has the agent refuse the run's handle from now on.
+// Refuse makes Check refuse the run's handle from now on.
 func (a *plannedAgent) Refuse(runID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.refused[runID] = true
 }
 
-// endWith ends the turn with this outcome, and the session of the run.
+// endWith ends the turn with this outcome, and ends the run's session.
 func endWith(o engine.Outcome) turnStep {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		end := o // concurrent turns may use the step
@@ -144,7 +140,6 @@ func returnsOutput(output json.RawMessage) turnStep {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: output})
 }
 
-// crashes ends the turn with a failed process.
 func crashes() turnStep {
 	return endWith(engine.Outcome{Process: engine.Process{Status: engine.Failed, Detail: "exit status 3", ExitCode: 3}})
 }

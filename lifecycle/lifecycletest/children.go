@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// kin records the children of a world's runs, and the ends reported to their parents.
+// kin records the children of a world's runs, and the ends that their parents were told.
 type kin struct {
 	mu   sync.Mutex
 	ids  map[string]string             // guarded by mu; by parent and key
@@ -33,7 +33,6 @@ func newKin() *kin {
 	return &kin{ids: make(map[string]string), ends: make(map[string][]*engine.ChildEnd)}
 }
 
-// child is the id of the child with this prompt.
 func (k *kin) child(parent, prompt string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,7 +45,7 @@ func (k *kin) note(f func()) {
 	f()
 }
 
-// joins starts children with these prompts, waits for all of them, and is done in the next turn.
+// joins starts children with these prompts, waits for all of them, and completes in the next turn.
 func (k *kin) joins(prompts ...string) turnStep { return k.waits(engine.Outcome{}, prompts...) }
 
 // waits is joins with additional content in the outcome.
@@ -92,7 +91,7 @@ func (k *kin) waits(o engine.Outcome, prompts ...string) turnStep {
 	}
 }
 
-// descends starts a child that does the same, as long as there may be one, and waits for it.
+// descends starts a child that does the same, while one is allowed, and waits for it.
 func (k *kin) descends(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	return k.joins("descend")(ctx, t, s)
 }
@@ -117,7 +116,6 @@ func (k *kin) agent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.O
 	return completes(prompt)(ctx, t, s)
 }
 
-// family is a world whose run "r" executes the step.
 func family(step func(k *kin) turnStep, run func(w *world, k *kin), options ...option) func(*testing.T, Opener) {
 	return func(t *testing.T, open Opener) {
 		t.Helper()

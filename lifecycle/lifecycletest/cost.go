@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// costs are cases about a run's writes, as counted by its store (store.Meter).
+// costs are cases about a run's writes, counted by its store (store.Meter).
 var costs = []testCase{
 	{"K1 K2/of eight questions, each reply costs at most 1.3 commits", inWorld(func(w *world) {
 		replied := func(id string) func(number int) {
@@ -36,9 +36,9 @@ var costs = []testCase{
 	})},
 }
 
-// answersCost asks eight questions in one run, answers them, and compares the writes from the first
-// reply until success with the number of replies: one commit per reply, one for the run's next turn
-// and one for its end.
+// answersCost compares a run's writes from the first reply to its eight questions until success
+// with the number of replies: one commit per reply, one for the run's next turn and one for its
+// end.
 func (w *world) answersCost(id string, answer func(n int)) {
 	w.Helper()
 	const replies, most = 8, 1.3

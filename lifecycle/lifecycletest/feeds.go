@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// feeds are cases of readers of a feed that die.
 var feeds = []testCase{
 	{"K8/a feed's reader dies at each of its calls, and nothing is passed over", inWorld(func(w *world) {
 		w.readersDie("feed-0", feedFault{call: "leave", outcome: "lost", nth: 2})
@@ -32,8 +31,8 @@ var feeds = []testCase{
 }
 
 // feedFault is the fault at the nth call of its kind: the reader's process ends before or after the
-// store has executed it; or it continues without the answer. The call "leave" is not a store call:
-// from then on the reader acknowledges nothing, and ends in order some time later.
+// store has executed it, or continues without the answer. The call "leave" is not a store call:
+// from then on the reader acknowledges nothing, and later ends in order.
 type feedFault struct {
 	call, outcome string
 	nth           int
@@ -54,7 +53,6 @@ type dying struct {
 	gone  bool           // guarded by mu
 }
 
-// arrive counts a call, and returns what happens at it.
 func (d *dying) arrive(call string) (outcome string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,10 +113,10 @@ func (d *dying) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	return d.do("release", func() error { return d.Store.ReleaseFeed(ctx, l) })
 }
 
-// readersDie lets runs ask and continue while one process after the other reads the feed. The fault
-// hits the first to reach it; their calls are counted together. All readers together must see each
-// event, and each reader a run's events in order, starting no later than after the last one that
-// may have been acknowledged.
+// readersDie lets runs ask and continue while one process after another reads the feed. The fault
+// hits the first to reach it; their calls are counted together. Together they must see each event,
+// and each reader a run's events in order, starting no later than after the last one that may have
+// been acknowledged.
 func (w *world) readersDie(name string, fault feedFault) {
 	w.Helper()
 	w.feedCalls = make(map[string]int)

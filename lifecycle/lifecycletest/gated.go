@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// gated is a store whose claims find nothing while its gate is closed, so that a case can
-// hold runs in the queue.
+// gated is a store whose claims find nothing while its gate is closed, so that a case can hold runs
+// in the queue.
 type gated struct {
 	store.Store
 

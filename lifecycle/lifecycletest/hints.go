@@ -18,11 +18,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// distortion changes a store's hints on their way: it is given one hint after the other, and passes
-// on any hints at any time.
+// distortion changes a store's hints: it gets one hint after another, and passes on any hints at
+// any time.
 type distortion func(pass func(store.Hint)) func(store.Hint)
 
-// distorted is a store whose hints are distorted.
 type distorted struct {
 	store.Store
 	distort distortion
@@ -56,7 +55,6 @@ func (d distorted) Watch(fn func(store.Hint)) (stop func()) {
 	}
 }
 
-// withoutHints hides a store's store.Watcher.
 type withoutHints struct{ store.Store }
 
 // delay holds up to n hints back, and passes on the one selected by choose.
@@ -135,7 +133,6 @@ var distortions = []struct {
 	})},
 }
 
-// withHints is a case on a store whose hints are changed.
 func withHints(change func(store.Store) store.Store) func(*testing.T, Opener) {
 	return func(t *testing.T, open Opener) {
 		t.Helper()
@@ -143,7 +140,7 @@ func withHints(change func(store.Store) store.Store) func(*testing.T, Opener) {
 	}
 }
 
-// hints are cases about the content of hints. Hints spare readers a query; nothing depends on them.
+// hints are cases about the content of hints, on which nothing may depend.
 var hints = func() []testCase {
 	const who = "F8 F9/readers and waiters of a store "
 	all := []testCase{{who + "that has no hints", withHints(func(s store.Store) store.Store {
@@ -157,7 +154,7 @@ var hints = func() []testCase {
 	return append(all, testCase{"F9/a reader's context ends its sequence with an error", inWorld(aReadersContextEnds)})
 }()
 
-// reportsMuch reports more messages than a page or one hint may have, before it executes the step.
+// reportsMuch reports more messages than fit into a page or a hint, before it executes the step.
 func reportsMuch(step turnStep) turnStep {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		for i := range 300 {
@@ -172,8 +169,7 @@ func reportsMuch(step turnStep) turnStep {
 	}
 }
 
-// everyReaderReadsAll follows a run with a question, that has many events, in every way in which
-// one can.
+// everyReaderReadsAll follows a run with many events and a question in every possible way.
 func everyReaderReadsAll(w *world) {
 	w.agent.Plan("r", reportsMuch(asksOne("Go on?")), reportsMuch(completes("ok")))
 	_, err := w.Submit(w.ctx, lifecycle.Spec{ID: "r", Prompt: "x", NotBefore: time.Now().Add(time.Second)})
@@ -265,7 +261,6 @@ func aReadersContextEnds(w *world) {
 	require.ErrorIs(w, last, lifecycle.ErrNotFound)
 }
 
-// count returns from+1, from+2, … to.
 func count(from, to uint64) []uint64 {
 	var all []uint64
 	for i := from + 1; i <= to; i++ {

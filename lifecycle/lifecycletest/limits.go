@@ -102,7 +102,7 @@ var limits = append([]testCase{
 }, outputCases()...)
 
 // outputCases are about an output above the limit. Every reader of the run is informed: by a
-// warning, and by its error or its question.
+// warning, and by its error or question.
 func outputCases() (all []testCase) {
 	text := strings.Repeat("x", interaction.MaxOutput)
 	output, err := json.Marshal(map[string]any{"answer": text})

@@ -35,21 +35,20 @@ var variants = []variant{
 	{fsm.ProfileStickyProcess, true, true, false, "", false}, {fsm.ProfileStickyProcess, false, false, true, "", false},
 }
 
-// waitVariants are the variants whose questions have waits that contradict the policy.
+// waitVariants have questions whose waits contradict the policy.
 var waitVariants = []variant{
 	{fsm.ProfileResumable, true, false, true, interaction.ThenDefault, false},
 	{fsm.ProfileResumable, false, true, true, interaction.ThenFail, false},
 	{fsm.ProfileStickyProcess, true, false, false, interaction.ThenDecide, false},
 }
 
-// voteVariants are those whose questions several people decide.
 var voteVariants = []variant{
 	{fsm.ProfileResumable, true, false, true, "", true},
 	{fsm.ProfileStickyProcess, false, false, false, "", true},
 }
 
-// lives is a world in which runs live any sequence of events, held in the queue until the sequence
-// starts them.
+// lives is a world in which runs live any sequence of events. They are held in the queue until the
+// sequence starts them.
 type lives struct {
 	*world
 	v     variant
@@ -58,7 +57,6 @@ type lives struct {
 	model *contract.Lifecycle
 }
 
-// life is one run in it.
 type life struct {
 	*lives
 	id    string
@@ -100,8 +98,8 @@ func (ls *lives) newLife(d time.Duration) *life {
 	return l
 }
 
-// command does what causes the event in the run's present state; nil when nothing that a host, a
-// person, an agent or a crash can do would cause it.
+// command does what causes the event in the run's present state. It is nil if nothing that a host,
+// a person, an agent or a crash can do would cause it.
 func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	on := func(s fsm.State, do func()) func() {
 		if run.State != s {
@@ -159,7 +157,7 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	return l.crash(run, event)
 }
 
-// ruleMet reports whether the run continues with the next reply to an open question.
+// ruleMet reports whether the next reply to an open question lets the run continue.
 func (l *life) ruleMet(run *lifecycle.Run) bool {
 	open := len(run.Open)
 	if q := run.OpenQuestion(l.answers(run)); l.v.votes && q != nil && len(q.Votes) == 0 {
@@ -197,7 +195,7 @@ func (l *life) answers(run *lifecycle.Run) int {
 	return max(run.Interactions, 1)
 }
 
-// crash is the restart events: the host is taken for dead, and another recovers.
+// crash causes the restart events: the host is taken for dead, and another recovers.
 func (l *life) crash(run lifecycle.Run, event fsm.Event) func() {
 	recoverAfter := func() {
 		l.fence()
@@ -225,7 +223,6 @@ func (l *life) crash(run lifecycle.Run, event fsm.Event) func() {
 	return nil
 }
 
-// facts returns the facts of the run and of the command.
 func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 	waiting := run.State == fsm.StateWaitingUser
 	lost := event == fsm.EventRestartReconcileFailed
@@ -242,7 +239,7 @@ func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 	}
 }
 
-// step lets the event happen and compares the contract's model, the machine and the stored run. It
+// step lets the event happen, compares the contract's model, the machine and the stored run, and
 // reports whether the model takes the event.
 func (l *life) step(event fsm.Event) bool {
 	l.Helper()

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// This file has the sequences of events in which questions have waits (K7). Because a host is
-// always running after an event, time determines what must have happened to a question.
+// The sequences of events in which questions have waits (K7). A host always runs after an event, so
+// time determines what must have happened to a question.
 
 // boss replies, and may do so after each escalation.
 var boss = lifecycle.Actor{ID: "ada", Groups: []string{"bosses"}}
@@ -28,7 +28,6 @@ func (v *variant) wait(d time.Duration) *interaction.Wait {
 	return w
 }
 
-// extend moves the end of the question that a person would reply to next.
 func (l *life) extend(run *lifecycle.Run) {
 	l.Helper()
 	q := run.OpenQuestion(l.answers(run))
@@ -58,7 +57,6 @@ func (l *life) change(run *lifecycle.Run) {
 	}
 }
 
-// prompts returns the one or three prompts.
 func (v *variant) prompts() []string {
 	if v.several {
 		return []string{"Well?", "Really?", "Ready?"}
@@ -66,7 +64,7 @@ func (v *variant) prompts() []string {
 	return []string{"Well?"}
 }
 
-// vote has the next person approve, and then try to take it back.
+// vote has the next person approve, and then try to withdraw it.
 func (l *life) vote(run *lifecycle.Run, q *lifecycle.Question) {
 	l.Helper()
 	who := lifecycle.Actor{ID: []string{boss.ID, "bob"}[len(q.Votes)], Groups: boss.Groups}

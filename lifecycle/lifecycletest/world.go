@@ -21,7 +21,7 @@ import (
 // store.
 type Opener func(tb testing.TB) store.Store
 
-// world is one case's host: a store, an agent, and a lifecycle that serves.
+// world is one case's host: a store, an agent, and a serving lifecycle.
 type world struct {
 	testing.TB
 	ctx   context.Context
@@ -35,13 +35,10 @@ type world struct {
 	feedCalls map[string]int // of the readers of a feed, by kind
 }
 
-// option changes a world before it starts.
 type option func(*world)
 
-// config changes the lifecycle's configuration.
 func config(change func(*lifecycle.Config)) option { return func(w *world) { change(&w.cfg) } }
 
-// newWorld returns a world whose lifecycle serves.
 func newWorld(tb testing.TB, open Opener, options ...option) *world {
 	tb.Helper()
 	w := &world{TB: tb, ctx: tb.Context(), store: open(tb), agent: newAgent(fsm.ProfileResumable),
@@ -67,7 +64,7 @@ func newWorld(tb testing.TB, open Opener, options ...option) *world {
 	return w
 }
 
-// end stops the world and checks every log that it leaves.
+// end stops the world and checks every log.
 func (w *world) end() {
 	w.Helper()
 	w.stop()
@@ -77,8 +74,7 @@ func (w *world) end() {
 	require.NoError(w, w.store.Close())
 }
 
-// fence takes the lease from every node, as if it had gone silent: the current lifecycle becomes a
-// zombie.
+// fence takes the lease from every node, as if it had gone silent: the lifecycle becomes a zombie.
 func (w *world) fence() {
 	w.Helper()
 	nodes, err := w.store.Nodes(w.ctx)
@@ -103,7 +99,7 @@ func (w *world) submit(id string, change ...func(*lifecycle.Spec)) lifecycle.Run
 	return run
 }
 
-// is waits for quiescence and requires the run to be in the state.
+// is waits for quiescence and requires the state.
 func (w *world) is(id string, state fsm.State) lifecycle.Run {
 	w.Helper()
 	synctest.Wait()
@@ -113,13 +109,11 @@ func (w *world) is(id string, state fsm.State) lifecycle.Run {
 	return run
 }
 
-// advance lets the time pass.
 func (w *world) advance(d time.Duration) {
 	time.Sleep(d) // the bubble's time
 	synctest.Wait()
 }
 
-// log returns all events of the run as they are stored.
 func (w *world) log(id string) []fcmp.Event {
 	w.Helper()
 	var all []fcmp.Event
@@ -138,7 +132,6 @@ func (w *world) log(id string) []fcmp.Event {
 	}
 }
 
-// checkLog checks the run's log against the contract.
 func (w *world) checkLog(id string) {
 	w.Helper()
 	var lines bytes.Buffer
@@ -165,8 +158,7 @@ type testCase struct {
 	run  func(t *testing.T, open Opener)
 }
 
-// Run runs every case on the store. Cases run in parallel: on a durable store each waits most of the
-// time.
+// Run runs every case on the store, in parallel: on a durable store each mostly waits.
 func Run(t *testing.T, open Opener) {
 	for _, cases := range [][]testCase{races, outages, hints, limits, costs, feeds, children, sequences} {
 		for _, c := range cases {
@@ -178,7 +170,7 @@ func Run(t *testing.T, open Opener) {
 	}
 }
 
-// inWorld is a case that needs no more than a world that serves.
+// inWorld is a case that needs only a serving world.
 func inWorld(run func(w *world), options ...option) func(*testing.T, Opener) {
 	return func(t *testing.T, open Opener) {
 		t.Helper()

@@ -15,14 +15,14 @@ import (
 // errCrashed is the error of every write that a crashed host makes.
 var errCrashed = errors.New("rehearsal: the host has crashed")
 
-// ableStore is a store with hints. It leaves out store.Timekeeper, because a play keeps the time of
-// its testing/synctest bubble.
+// ableStore is a store with hints. It leaves out store.Timekeeper, because a play keeps its
+// bubble's time.
 type ableStore interface {
 	store.Store
 	store.Watcher
 }
 
-// crashing is the store of a host that crashes: from the crash on, it refuses every write.
+// crashing is the store of a host that crashes: from then on, it refuses every write.
 type crashing struct {
 	ableStore
 
@@ -43,7 +43,6 @@ type crashingLocal struct {
 	local store.Local
 }
 
-// countCommit counts a commit, and returns what becomes of it.
 func (s *crashing) countCommit() (write, answer bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +81,8 @@ func (s *crashing) joined() string {
 	return s.node
 }
 
-// Commit implements store.Writer. If the host crashes right after this commit, the commit is still
-// written completely: it does not depend on the host's context.
+// Commit implements store.Writer. It does not depend on the host's context, so a commit right after
+// which the host crashes is still written completely.
 func (s *crashing) Commit(ctx context.Context, batch []store.Commit) []error {
 	write, answer := s.countCommit()
 	errs := make([]error, len(batch))
@@ -99,8 +98,8 @@ func (s *crashing) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Claim implements store.Writer. A claim that finds nothing does not count as a commit. A crash
-// right before a claim would equal the one right after the previous commit, so there is none.
+// Claim implements store.Writer. A claim that finds nothing does not count as a commit. There is no
+// crash right before a claim: it would equal the one right after the previous commit.
 func (s *crashing) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if s.isDead() {
 		return nil, errCrashed
@@ -154,7 +153,6 @@ func (s crashingLocal) ExpireSilent(ctx context.Context, now time.Time, nodes []
 	return s.local.ExpireSilent(ctx, now, nodes)
 }
 
-// host is one host of a play.
 type host struct {
 	*lifecycle.Lifecycle
 
@@ -163,7 +161,7 @@ type host struct {
 	served chan error
 }
 
-// startHost has a host serve on the store. It crashes at the point.
+// startHost has a host serve on the store, until it crashes at the point.
 func startHost(t *testing.T, cfg lifecycle.Config, below store.Store, at point) *host {
 	t.Helper()
 	able, ok := below.(ableStore)
@@ -205,7 +203,7 @@ func (h *host) end() {
 	h.Close()
 }
 
-// idle waits for a commit of the host, and no longer than until the time.
+// idle waits for a commit of the host, at most until the time.
 func (h *host) idle(until time.Time) {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()

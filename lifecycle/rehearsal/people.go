@@ -11,15 +11,15 @@ import (
 
 // Person is one of the people who answer in a play (Case.People).
 type Person struct {
-	// Actor is who the person is: an ID, and the groups that audiences name.
+	// Actor is the person: an ID, and the groups that audiences name.
 	Actor lifecycle.Actor
-	// Reply is what the person replies to a question that the person may answer, as Case.Reply. The
-	// play sets ID, Key and Actor, and Seen unless Reply has set it.
+	// Reply answers a question that the person may answer, as Case.Reply does. The play sets ID,
+	// Key and Actor, and Seen unless Reply has set it.
 	Reply func(q lifecycle.Question) lifecycle.Reply
-	// Claim, if it is positive, has the person claim each question for so long before replying,
-	// unless several people decide it. The reply comes at the next look, an hour later; a shorter
-	// claim has ended by then. If the host crashes right after the claim, it comes when the next
-	// host serves.
+	// Claim, if positive, is how long the person claims each question before replying, unless
+	// several people decide it. The reply comes at the next look, an hour later; a shorter claim
+	// has ended by then. If the host crashes right after the claim, it comes when the next host
+	// serves.
 	Claim time.Duration
 }
 
@@ -28,21 +28,21 @@ func Says(text string) func(lifecycle.Question) lifecycle.Reply {
 	return func(lifecycle.Question) lifecycle.Reply { return lifecycle.Reply{Text: text} }
 }
 
-// Approves is the Reply of a person who approves every call, and leaves other questions open.
+// Approves is the Reply of a person who approves every call, and answers nothing else.
 func Approves(q lifecycle.Question) lifecycle.Reply {
 	return decides(q, lifecycle.Reply{Decision: lifecycle.Approve})
 }
 
-// Rejects returns the Reply of a person who rejects every call for this reason, and leaves other
-// questions open.
+// Rejects is the Reply of a person who rejects every call for this reason, and answers nothing
+// else.
 func Rejects(reason string) func(lifecycle.Question) lifecycle.Reply {
 	return func(q lifecycle.Question) lifecycle.Reply {
 		return decides(q, lifecycle.Reply{Decision: lifecycle.Reject, Text: reason})
 	}
 }
 
-// Edits returns the Reply of a person who approves every call with these arguments instead, which
-// are encoded as JSON, and leaves other questions open. Arguments that JSON cannot hold panic.
+// Edits is the Reply of a person who approves every call with these arguments instead, encoded as
+// JSON, and answers nothing else. Arguments that JSON cannot hold panic.
 func Edits(arguments any) func(lifecycle.Question) lifecycle.Reply {
 	body, err := json.Marshal(arguments)
 	if err != nil {
@@ -53,8 +53,7 @@ func Edits(arguments any) func(lifecycle.Question) lifecycle.Reply {
 	}
 }
 
-// After returns the Reply of a person who leaves a question open until it has been open for so
-// long.
+// After is the Reply of a person who waits until a question has been open for so long.
 func After(wait time.Duration, reply func(lifecycle.Question) lifecycle.Reply,
 ) func(lifecycle.Question) lifecycle.Reply {
 	return func(q lifecycle.Question) lifecycle.Reply {
@@ -65,7 +64,6 @@ func After(wait time.Duration, reply func(lifecycle.Question) lifecycle.Reply,
 	}
 }
 
-// decides returns the reply to an approval, and none to another question.
 func decides(q lifecycle.Question, r lifecycle.Reply) lifecycle.Reply {
 	if q.Subject == nil {
 		return lifecycle.Reply{}
@@ -73,8 +71,7 @@ func decides(q lifecycle.Question, r lifecycle.Reply) lifecycle.Reply {
 	return r
 }
 
-// actsOn has the person claim the question or reply to it. It returns false if the host crashed
-// instead.
+// actsOn has the person claim the question or reply to it. It returns false if the host crashed.
 func (p *play) actsOn(person *Person, run string, number int) bool {
 	p.Helper()
 	client := p.host.As(person.Actor)
@@ -104,11 +101,10 @@ func (p *play) actsOn(person *Person, run string, number int) bool {
 	return p.accepts("reply to question", number, err)
 }
 
-// isNone reports whether a reply leaves the question open.
 func isNone(r lifecycle.Reply) bool { return r.Text == "" && r.Value == nil && r.Decision == "" }
 
-// accepts reports an error of what a person did, unless another person or the end of the run came
-// first. It returns false if the host crashed instead.
+// accepts reports an error of what a person did, unless another person or the run's end came first.
+// It returns false if the host crashed.
 func (p *play) accepts(what string, number int, err error) bool {
 	p.Helper()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// play is a case that is being played, in its bubble.
+// play is a case in its bubble.
 type play struct {
 	*testing.T
 	Case
@@ -33,7 +33,6 @@ type asked struct {
 	number int
 }
 
-// nextScan is the interval between looks at a question that people leave open.
 const nextScan = time.Hour
 
 // newPlay starts the first host.
@@ -50,8 +49,8 @@ func newPlay(t *testing.T, c Case, how course) *play {
 	return p
 }
 
-// start opens the store, and starts a host on it. If a host has crashed before, its node is removed
-// first, so that the new host need not wait until that node's lease ends.
+// start opens the store and starts a host on it. It removes a crashed host's node first, so that
+// the new host need not wait until that node's lease ends.
 func (p *play) start(crashed string) {
 	p.Helper()
 	if p.Open != nil {
@@ -68,7 +67,6 @@ func (p *play) start(crashed string) {
 	p.host = startHost(p.T, p.Config, p.below, p.how.nextCrash())
 }
 
-// end ends the host, and closes the store that was opened for it.
 func (p *play) end() {
 	p.Helper()
 	if p.host == nil {
@@ -85,7 +83,7 @@ func (p *play) end() {
 	}
 }
 
-// toEnd plays the case, and returns how the run ended, and how many commits there were.
+// toEnd plays the case, and returns the ended run and the number of commits.
 func (p *play) toEnd() (run lifecycle.Run, commits int) {
 	p.Helper()
 	defer func() { // Check may end the test
@@ -128,7 +126,7 @@ func (p *play) moveToEnd() (run lifecycle.Run, ended bool) {
 	return run, false
 }
 
-// moveOn submits the run if it is not there, and lets people reply to its questions.
+// moveOn submits the run unless it exists, and lets people reply.
 func (p *play) moveOn() (run lifecycle.Run, ended bool) {
 	p.Helper()
 	run, err := p.host.Get(p.Context(), p.Spec.ID)
@@ -151,7 +149,6 @@ func (p *play) moveOn() (run lifecycle.Run, ended bool) {
 	return run, false
 }
 
-// lookAtQuestions has people reply to the questions whose time has come.
 func (p *play) lookAtQuestions() {
 	p.Helper()
 	known := p.looks
@@ -189,8 +186,7 @@ func (p *play) lookAt(run *lifecycle.Run, known map[asked]time.Time) {
 	}
 }
 
-// reply has people reply to a question, or leave it open. It returns false if the host crashed
-// instead.
+// reply has people reply to a question, or leave it open. It returns false if the host crashed.
 func (p *play) reply(run string, q lifecycle.Question) bool {
 	p.Helper()
 	for i := range p.People {
@@ -210,13 +206,13 @@ func (p *play) reply(run string, q lifecycle.Question) bool {
 	return p.accepts("reply to question", q.ID, err)
 }
 
-// replyKey returns the key of a person's reply. Several people may decide one approval, and the key
-// of one must not repeat the reply of another. A hash keeps long ids within interaction.MaxKey.
+// replyKey returns a key per question and person, since several people may decide one approval. A
+// hash keeps long ids within interaction.MaxKey.
 func replyKey(question int, person string) string {
 	return fmt.Sprintf("rehearsal-%d-%x", question, sha256.Sum256([]byte(person)))
 }
 
-// nextScan returns the time of people's next look at a question, or the end of the play.
+// nextScan returns when people next look at a question, or the end of the play.
 func (p *play) nextScan() time.Time {
 	next := p.began.Add(longest + time.Second)
 	for _, look := range p.looks {

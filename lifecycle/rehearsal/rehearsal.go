@@ -17,16 +17,15 @@
 //		})
 //	}
 //
-// [Play] plays a [Case] once, [EveryCrash] once for each commit with a crash before or after it, and
-// [Seeds] a number of random courses with crashes and slow people.
+// [Play] plays a [Case] once, [EveryCrash] once for each commit with a crash before or after it,
+// and [Seeds] a number of random courses with crashes and slow people.
 //
-// A play takes place in a bubble of testing/synctest. Its time advances when all goroutines of the
-// bubble wait for each other or for time. It does not advance while a file is written or a server
-// responds; a goroutine that always waits for something outside the bubble, such as a connection
-// that listens for notifications, would stop it permanently.
+// A play takes place in a bubble of testing/synctest: time advances when all its goroutines wait
+// for each other or for time, but not while a file is written or a server responds. A goroutine
+// that always waits for something outside, such as a connection that listens for notifications,
+// would stop time permanently.
 //
-// Neighbours: docs/testing.md shows complete tests of a host; lifecycletest is for authors of
-// stores.
+// docs/testing.md shows complete tests of a host. Package lifecycletest is for authors of stores.
 package rehearsal
 
 import (
@@ -41,42 +40,39 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Case is one run that is played to its end.
+// Case is one run, played to its end.
 type Case struct {
 	// Config is the host. The play sets its Store, and Clock, Poll, Lease and Logger if they are
 	// zero.
 	Config lifecycle.Config
-	// Open opens the host's store; nil: in memory. It is called in the bubble, once per host: after a
-	// crash, the next host opens the same data. The play closes the store. The store must be new for
-	// each play, and must neither poll nor listen for other processes: sqlite.Options.WatchInterval,
-	// postgres.Options.NoListen and ClockInterval.
+	// Open opens the host's store; nil: in memory. It is called in the bubble, once per host: after
+	// a crash, the next host opens the same data. The play closes the store. The data must be new
+	// for each play, and the store must neither poll nor listen for other processes:
+	// sqlite.Options.WatchInterval, postgres.Options.NoListen and ClockInterval.
 	Open func(ctx context.Context) (lifecycle.Store, error)
-	// Spec is the run.
 	Spec lifecycle.Spec
-	// Reply is people's answer to a question of the run or of a child; the play sets ID and Key. It is
-	// called a minute after the question was asked. A nil Reply, or one without Text, Value and
-	// Decision, leaves the question open; people look at it again each hour, by time.Now. An approval
-	// by several people stays open after the first reply: at the next look, Question.Votes names the
-	// voters so far, and Reply returns another person's reply, with its Actor.
+	// Reply answers a question of the run or of a child, a minute after it was asked; the play sets
+	// ID and Key. A nil Reply, or one without Text, Value and Decision, leaves the question open,
+	// and is asked again each hour. An approval by several people stays open after the first reply:
+	// at the next look, Question.Votes names the voters so far, and Reply returns another person's
+	// reply, with its Actor.
 	Reply func(q lifecycle.Question) lifecycle.Reply
-	// People, unless it is empty, are people by name. At each look each of them, in this order, acts on
-	// each question that the person may answer: claims it, votes, replies, or leaves it open. People who
-	// are not asked, have voted, or are excluded by another person's claim do nothing. With a Reply,
-	// its author comes last.
+	// People are people by name. At each look each of them, in this order, may claim each question,
+	// vote, reply, or leave it open, unless the person is not asked, has voted, or is excluded by
+	// another person's claim. With a Reply, its author comes last.
 	People []Person
 	// Crash is the commit right after which the host crashes; 0: no crash. For Play.
 	Crash int
-	// Story, unless it is empty, is what must happen to the run: on each line the time since its
-	// creation, in seconds or longer, and the type of an event ("24h user.input.reminder"). All
-	// events of the types that it names must be there in this order and at these times; events of
-	// other types are left out. After a crash, they may come up to five minutes later: the turn
-	// that it interrupts is repeated.
+	// Story is what must happen to the run: on each line the time since its creation, in seconds or
+	// longer, and the type of an event ("24h user.input.reminder"). All events of the named types
+	// must be there in this order and at these times. After a crash, they may come up to five
+	// minutes later: the turn that it interrupts is repeated.
 	Story string
 	// Check, unless nil, is called with the ended run.
 	Check func(t *testing.T, run lifecycle.Run)
 }
 
-// longest bounds the fake time that a play may take, and mostTurns how many steps it may have.
+// longest bounds a play's fake time, mostTurns its steps.
 const (
 	longest   = 1000 * 24 * time.Hour
 	mostTurns = 100_000
@@ -90,9 +86,9 @@ func Play(t *testing.T, c Case) (run lifecycle.Run) {
 }
 
 // EveryCrash plays the case without a crash, and then twice per commit: with a crash of the host
-// right before it and right after it. After a crash, another host continues with the store. Each
-// play must reach the same state, output, final text and error code as the first. Each play gets a
-// new case, created outside its bubble, so that it may create files and databases.
+// right before it, and right after it. Another host then continues with the store. Each play must
+// reach the same state, output, final text and error code as the first. Each play gets a new case,
+// created outside its bubble, so that it may create files and databases.
 func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 	t.Helper()
 	want, commits := withoutCrash(t, newCase)
@@ -106,7 +102,7 @@ func EveryCrash(t *testing.T, newCase func(t *testing.T) Case) {
 
 // Seeds is a faster EveryCrash: it plays the case once without a crash, and then n times with
 // random crashes, by the seeds from first on. Up to three hosts crash in sequence, each at one of
-// its commits, and people take up to an hour until they look at a question.
+// its commits, and people take up to an hour to look at a question.
 func Seeds(t *testing.T, first uint64, n int, newCase func(t *testing.T) Case) {
 	t.Helper()
 	want, commits := withoutCrash(t, newCase)
@@ -121,7 +117,7 @@ func Seeds(t *testing.T, first uint64, n int, newCase func(t *testing.T) Case) {
 }
 
 // withoutCrash plays the case without a crash, and returns how it ended, and after how many
-// commits: none if it failed.
+// commits: 0 if it failed.
 func withoutCrash(t *testing.T, newCase func(t *testing.T) Case) (end string, commits int) {
 	t.Helper()
 	t.Run("no crash", func(t *testing.T) {
@@ -148,7 +144,6 @@ func playInBubble(t *testing.T, c Case, how course) (run lifecycle.Run, commits 
 	return run, commits
 }
 
-// endOf is what plays of a case have in common.
 func endOf(run lifecycle.Run) string {
 	end := map[string]any{"state": run.State, "final_text": run.FinalText, "output": run.Output}
 	if run.Error != nil {
@@ -161,13 +156,11 @@ func endOf(run lifecycle.Run) string {
 	return string(body)
 }
 
-// course is the plan of a play. The zero course has no crash.
 type course struct {
 	crashes []point    // of the hosts, in their order; those after them do not crash
 	people  *rand.Rand // how long people take; nil: a minute
 }
 
-// point is the place of a crash. The zero point means no crash.
 type point struct {
 	commit int
 	stored bool // the commit is stored, but the host does not learn of it
@@ -180,7 +173,6 @@ func (p point) String() string {
 	return fmt.Sprintf("before commit %d", p.commit)
 }
 
-// courseOf returns the seed's course for a case with this many commits.
 func courseOf(seed uint64, commits int) course {
 	random := rand.New(rand.NewPCG(seed, 0))
 	how := course{people: random}
@@ -191,7 +183,6 @@ func courseOf(seed uint64, commits int) course {
 	return how
 }
 
-// nextCrash takes the next host's crash.
 func (c *course) nextCrash() (p point) {
 	if len(c.crashes) > 0 {
 		p, c.crashes = c.crashes[0], c.crashes[1:]
@@ -199,7 +190,6 @@ func (c *course) nextCrash() (p point) {
 	return p
 }
 
-// firstLook is the time until people look at a new question.
 func (c *course) firstLook() time.Duration {
 	if c.people == nil {
 		return time.Minute

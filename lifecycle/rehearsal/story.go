@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// line is one line of a story: an event, and how long after the run's creation it came.
+// line is an event, and how long after the run's creation it came.
 type line struct {
 	after time.Duration
 	event string
@@ -18,7 +18,6 @@ type line struct {
 
 func (l line) String() string { return fmt.Sprintf("%s %s", l.after, l.event) }
 
-// parseStory reads the lines of a story.
 func parseStory(text string) (story []line, err error) {
 	for row := range strings.Lines(text) {
 		words := strings.Fields(row)
@@ -40,8 +39,8 @@ func parseStory(text string) (story []line, err error) {
 // recovery is the allowed delay after a crash: the interrupted turn is repeated after a pause.
 const recovery = 5 * time.Minute
 
-// checkStory returns an error unless the story matches the events of a run created at that time.
-// Events may be late by up to late.
+// checkStory compares the story with the events of a run created at that time. They may be late by
+// up to late.
 func checkStory(story string, created time.Time, late time.Duration, events iter.Seq2[lifecycle.Event, error]) error {
 	want, err := parseStory(story)
 	if err != nil || want == nil {

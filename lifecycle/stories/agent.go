@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// agents is the state shared by the agents of all nodes: their script, and their sessions.
+// agents is the state that the agents of all nodes share: their script and their sessions.
 type agents struct {
 	shared *shared
 	ended  chan struct{} // closed at the story's end
@@ -41,7 +41,7 @@ func newAgents(s *shared) *agents {
 		expired:  make(map[string]bool), immortal: make(map[string]bool), ended: make(chan struct{})}
 }
 
-// agent is an engine of one node and one profile.
+// agent is the engine of one node and profile.
 type agent struct {
 	*agents
 	enginetest.FakeAgent
@@ -49,7 +49,7 @@ type agent struct {
 	conn *connection
 }
 
-// addNote has something reported about the run, unless the node is dead.
+// addNote reports something about the run, unless the node is dead.
 func (a *agent) addNote(runID, text string) {
 	if !a.conn.isGone() {
 		a.shared.addNote(runID, fmt.Sprintf("(%s %s)", a.conn.name, text))
@@ -112,7 +112,6 @@ func (a *agent) describeInput(t engine.Turn) string {
 	return fmt.Sprintf("%q, in its session", t.Input())
 }
 
-// describeAnswer describes one of several answers to the agent.
 func describeAnswer(a engine.Answer) string {
 	switch {
 	case !a.Answered():
@@ -127,8 +126,8 @@ func describeAnswer(a engine.Answer) string {
 	return fmt.Sprintf("%d %q", a.ID, a.Text)
 }
 
-// enter finds the turn's resident process or session. It is an error if there is neither, if the
-// session belongs to another run, or if the story let it expire.
+// enter finds the turn's resident process or session. It fails if there is none, if the session
+// belongs to another run, or if the story let it expire.
 func (a *agent) enter(t engine.Turn) error {
 	a.mu.Lock()
 	refused := t.Session != nil && a.expired[t.RunID]
@@ -155,7 +154,7 @@ func (a *agents) nextTurn(runID string) (turnScript, error) {
 	return turns[0], nil
 }
 
-// do does all but the end of a turn.
+// do does everything but the end of a turn.
 func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.Sink) error {
 	switch step.verb {
 	case "message":
@@ -220,7 +219,6 @@ func (a *agents) finish(runID, node string) error {
 	return nil
 }
 
-// describeCause explains why the library ended a turn, or refused a report.
 func describeCause(err error) string {
 	for cause, text := range map[error]string{
 		engine.ErrCanceled: "the run is canceled", engine.ErrStale: "the attempt is no longer the run's",

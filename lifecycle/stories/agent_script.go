@@ -20,11 +20,10 @@ type agentStep struct {
 	named map[string]string
 }
 
-// turnScript has the steps that an agent takes in one turn. The last step ends the turn.
+// turnScript has an agent's steps in one turn. The last one ends the turn.
 type turnScript []agentStep
 
-// verbs lists the instructions for an agent: each with its maximal number of words, and its
-// options.
+// verbs lists the instructions for an agent, each with its maximal number of words and its options.
 var verbs = map[string]struct {
 	words int
 	named []string
@@ -53,8 +52,7 @@ var verbs = map[string]struct {
 	"killed": {words: 1, ends: true},
 }
 
-// readTurn reads one line of a script: steps with semicolons between them. The last one ends the
-// turn.
+// readTurn reads a line of steps with semicolons between them.
 func readTurn(line string) (turnScript, error) {
 	words, err := split(line)
 	if err != nil {
@@ -148,7 +146,6 @@ func (s agentStep) word(i int) string {
 	return ""
 }
 
-// question is what "ask [KIND] PROMPT" asks.
 func (s agentStep) question() interaction.Question {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0),
 		DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
@@ -175,7 +172,6 @@ func (s agentStep) question() interaction.Question {
 	return q
 }
 
-// needPeople sets how many people decide an approval.
 func (s agentStep) needPeople(q *interaction.Question) {
 	q.Need, _ = strconv.Atoi(s.named["need"]) // missing: one
 	q.Rejects, _ = strconv.Atoi(s.named["rejects"])
@@ -224,7 +220,6 @@ func (s agentStep) questions() (all []interaction.Question, rule interaction.Rul
 	return all, rule
 }
 
-// outcome is the evidence of a turn that ends with the step.
 func (s agentStep) outcome() (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
 	switch s.verb {
@@ -254,7 +249,6 @@ func (s agentStep) outcome() (engine.Outcome, error) {
 	return o, nil
 }
 
-// rawRef points into the transcript.
 func (s agentStep) rawRef() *engine.RawRef {
 	offset, err := strconv.ParseInt(s.named["offset"], 10, 64)
 	if err != nil {

@@ -53,7 +53,7 @@ func reassign(w *world, a *args) (string, error) {
 	})
 }
 
-// changeQuestion makes a call about an open question, as the actor that is named.
+// changeQuestion makes a call about an open question as the named actor.
 func changeQuestion(w *world, a *args, done string,
 	call func(ctx context.Context, c *lifecycle.Client, run string, question int) error) (string, error) {
 	question := value(a, a.words["QUESTION"], strconv.Atoi)

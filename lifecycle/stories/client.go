@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// clientCommands are the calls of clients, what becomes of calls that are held, and time.
 var clientCommands = map[string]command{
 	"submit": {
 		doc:   "submits a job; the default profile is resumable",
@@ -142,7 +141,6 @@ func fork(w *world, a *args) (string, error) {
 	})
 }
 
-// script gives the run's agent its turns.
 func (w *world) script(id string, turns []turnScript) {
 	if len(turns) > 0 {
 		w.agents.mu.Lock()
@@ -154,7 +152,6 @@ func (w *world) script(id string, turns []turnScript) {
 	}
 }
 
-// readScript reads the lines below a submission.
 func readScript(body string, spec *lifecycle.Spec) (all []turnScript, _ error) {
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// clock is the lifecycle.Clock of one process in a story. Time advances only when the story says
-// so.
+// clock is one process's lifecycle.Clock. Time advances only when the story says so.
 type clock struct {
 	timers *timers
 	conn   *connection
@@ -25,7 +24,6 @@ func (c clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.c, func() { c.timers.remove(t) }
 }
 
-// timer is a timer of a process, with the moment at which it fires.
 type timer struct {
 	conn *connection
 	due  time.Time
@@ -34,7 +32,7 @@ type timer struct {
 }
 
 // timers are the timers of all processes. They fire one by one, each after all processes have
-// settled, so that simultaneous timers have an order: first the one set for the shorter time, then
+// settled, so that simultaneous timers have an order: the one set for the shorter time first, then
 // the one set earlier.
 type timers struct {
 	mu    sync.Mutex
@@ -64,8 +62,8 @@ func (t *timer) fire() {
 	}
 }
 
-// next is the timer that goes off first, and not after the limit; nil when none does. The timers of
-// a process that is paused wait until it is resumed.
+// next is the timer that goes off first, not after the limit; nil if none does. A paused process's
+// timers wait until it is resumed.
 func (ts *timers) next(limit time.Time) *timer {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -99,7 +97,7 @@ func (ts *timers) advance(d time.Duration) {
 	synctest.Wait()
 }
 
-// free lets timers go off by themselves, for processes that come to their end.
+// free lets timers go off by themselves, for processes that are ending.
 func (ts *timers) free() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

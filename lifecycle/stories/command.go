@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// command describes a command that a story may use.
 type command struct {
 	doc   string   // for README.md
 	words []string // its words, in order; words that end with ? are optional
@@ -19,7 +18,6 @@ type command struct {
 	do    func(w *world, a *args) (string, error)
 }
 
-// commands has every command that a story may use, by its name.
 var commands = func() map[string]command {
 	all := make(map[string]command)
 	for _, group := range []map[string]command{clientCommands, nodeCommands, queryCommands, contractCommands} {
@@ -28,7 +26,6 @@ var commands = func() map[string]command {
 	return all
 }()
 
-// usage shows how a command is written.
 func (c command) usage(name string) string {
 	text := name
 	for _, w := range c.words {
@@ -47,7 +44,6 @@ func (c command) usage(name string) string {
 	return text
 }
 
-// args are a command's arguments.
 type args struct {
 	words, named map[string]string
 	flags        map[string]bool
@@ -55,7 +51,6 @@ type args struct {
 	err          error // the first value that cannot be read
 }
 
-// read sorts the words of a command's line.
 func (c command) read(name string, words []string, body string) (*args, error) {
 	a := &args{words: make(map[string]string), named: make(map[string]string), flags: make(map[string]bool),
 		body: body}
@@ -83,7 +78,6 @@ func (c command) read(name string, words []string, body string) (*args, error) {
 	return a, nil
 }
 
-// value reads the text of an argument; the zero value when it is not given.
 func value[T any](a *args, text string, read func(string) (T, error)) (v T) {
 	if text == "" {
 		return v
@@ -101,7 +95,7 @@ func (a *args) duration(name string) time.Duration {
 
 func (a *args) number(name string) int { return value(a, a.named[name], strconv.Atoi) }
 
-// run executes one command of a story, and returns its answer and all that it brought about.
+// run executes one command of a story, and returns its answer and all its effects.
 func (w *world) run(line, body string) (string, error) {
 	words := strings.Fields(w.withIDs(line))
 	c, ok := commands[words[0]]

@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The errors of a process that does not reach the store.
 var (
 	errKilled  = errors.New("stories: the process has been killed")
 	errCut     = errors.New("stories: the store cannot be reached")
@@ -31,14 +30,13 @@ const (
 	fails   fate = "fails"   // the store does not do it, and the caller gets an error
 )
 
-// held is a call paused before it reaches the store.
+// held is a call that is paused before it reaches the store.
 type held struct {
 	what string
 	fate chan fate
 }
 
-// connection is one process's connection to the store: a node or a client. The story controls its
-// calls.
+// connection is a process's connection to the store. The story controls its calls.
 type connection struct {
 	store.Store
 
@@ -57,7 +55,6 @@ type connection struct {
 	lastID   int                      // guarded by mu; of watches
 }
 
-// pause stops the process: its timers, and its calls.
 func (c *connection) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +63,6 @@ func (c *connection) pause() {
 	}
 }
 
-// resume lets it continue.
 func (c *connection) resume() {
 	c.mu.Lock()
 	paused := c.paused
@@ -103,15 +99,14 @@ func (c *connection) claimsNothing() bool {
 	return c.standby || c.starting
 }
 
-// holdNext makes the next call of this kind wait just before it reaches the store. An empty kind
-// takes an earlier holdNext back.
+// holdNext makes the next call of this kind wait before it reaches the store. An empty kind revokes
+// an earlier holdNext.
 func (c *connection) holdNext(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopAt = kind
 }
 
-// heldCall is the call that is held; nil when none is.
 func (c *connection) heldCall() *held {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,7 +206,6 @@ func (c *connection) hint(h store.Hint) {
 	}
 }
 
-// wake has the process look for something to do.
 func (c *connection) wake() { c.hint(store.Hint{State: fsm.StateQueued}) }
 
 // Commit implements store.Writer.
@@ -239,7 +233,6 @@ func (c *connection) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// describe describes the effects of commits.
 func describe(batch []store.Commit) string {
 	var all []string
 	for i := range batch {

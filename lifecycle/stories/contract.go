@@ -28,7 +28,7 @@ var contractCommands = map[string]command{
 		body: "the forgery: without N, twice N, swap N M, change N OLD NEW", do: checkForgedLog},
 }
 
-// facts are those named, as the machine and as the contract have them.
+// facts returns the named facts, as the machine and as the contract have them.
 func facts(a *args) (set fsm.Facts, named contract.Facts) {
 	named = make(contract.Facts)
 	for _, name := range strings.Split(a.named["facts"], ",") {
@@ -142,7 +142,7 @@ func checkForgedLog(w *world, a *args) (string, error) {
 	return fmt.Sprintf("%d events keep every invariant\n", report.Lines), nil
 }
 
-// forge does one thing to a log. Events are named by their numbers in the original.
+// forge changes a log. Events are named by their numbers in the original.
 func forge(log [][]byte, line string) ([][]byte, error) {
 	words, err := split(line)
 	if err != nil {

@@ -1,13 +1,10 @@
 // Package stories replays the behaviour of runs that people should read: lifecycles, races and
-// recoveries, written as text.
-//
-// The texts are in one folder per subject: states, gate, questions, waiting, slots, cancel,
-// recovery, events, contract and prompts. The first line of a story names the requirements that it
-// proves. README.md documents the format and the commands.
+// recoveries, written as text, in one folder per subject. README.md documents the format and the
+// commands.
 //
 // Every story is played on every store, and must give the same text. At its end, every event log is
-// checked against the contract (contract/audit), no ended run may hold a slot, and every turn
-// scripted for an agent must have been executed.
+// checked against the contract, no ended run may hold a slot, and every turn scripted for an agent
+// must have been executed.
 //
 // To verify a store:
 //

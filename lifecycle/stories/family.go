@@ -9,8 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// childName is the label with a child's name in stories: parent, slash, key. Its id is not
-// readable.
+// childName is the label with a child's name in stories (parent/key), since its id is not readable.
 const childName = "story"
 
 // nameOf is what stories call the run of the turn.
@@ -21,7 +20,6 @@ func nameOf(t engine.Turn) string {
 	return t.RunID
 }
 
-// start starts a child of the turn's run.
 func (a *agent) start(ctx context.Context, key string, t engine.Turn, s engine.Sink) error {
 	parent, ok := s.(engine.Parent)
 	if !ok {
@@ -67,7 +65,7 @@ func (w *world) readChildren(parent, body string) (left string, _ error) {
 	return left, nil
 }
 
-// findChildren finds the runs that the runs of the story have started, and gives them their names.
+// findChildren finds the runs that the story's runs have started, and gives them their names.
 func (w *world) findChildren() error {
 	for _, parent := range w.families {
 		page, err := w.base.Runs(w.ctx, store.Query{Parent: parent, Limit: store.MaxBatch})

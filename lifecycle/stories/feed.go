@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// readFeed lets a process read a feed: a client with the reader's name, so that its calls can be
-// held. It acknowledges all available events with the last one.
+// readFeed lets a process, a client with the reader's name, read a feed. It acknowledges all
+// available events with the last one.
 func readFeed(w *world, a *args) (string, error) {
 	r := &reader{name: a.words["READER"], ended: make(chan struct{})}
 	if err := w.addReader(r); err != nil {
@@ -48,8 +48,7 @@ func readFeed(w *world, a *args) (string, error) {
 	return "", nil
 }
 
-// leaveFeed ends the process of a feed's reader. If it is killed, nothing that it does then reaches
-// the store.
+// leaveFeed ends the process of a feed's reader. A killed one's later calls do not reach the store.
 func leaveFeed(w *world, a *args) (string, error) {
 	for i, r := range w.readers {
 		if r.name != a.words["READER"] || r.leave == nil {
@@ -108,8 +107,8 @@ func (c *connection) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
 	return forward(ctx, c, "read", func() ([]store.FeedStatus, error) { return c.Store.Feeds(ctx) })
 }
 
-// LeaseFeed implements store.FeedStore. Leases are judged by the story's time on every store: to
-// the store each is over at once.
+// LeaseFeed implements store.FeedStore. Leases are judged by the story's time: to the store each is
+// over at once.
 func (c *connection) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (
 	l store.FeedLease, free bool, _ error,
 ) {
@@ -126,8 +125,8 @@ func (c *connection) LeaseFeed(ctx context.Context, name string, length time.Dur
 	return l, free && err == nil, err
 }
 
-// ReadFeed implements store.FeedStore. Commits that are held back by transactions of other tests
-// are waited for, so that the story is the same on every store.
+// ReadFeed implements store.FeedStore. It waits for commits that transactions of other tests hold
+// back, so that the story is the same on every store.
 func (c *connection) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (
 	store.FeedPage, error,
 ) {
@@ -171,7 +170,6 @@ func (s *shared) feedIsFree(name string, now time.Time) bool {
 	return !now.Before(s.feeds[name])
 }
 
-// keepFeed sets the end of the lease of the feed's reader.
 func (s *shared) keepFeed(name string, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ type node struct {
 	lc     *lifecycle.Lifecycle
 }
 
-// nodeCommands are about nodes, and what becomes of agents and pools.
+// nodeCommands are about nodes, agents and pools.
 var nodeCommands = map[string]command{
 	"node": {doc: "starts a node. standby: it claims and executes nothing; folders: runs have folders; shell: it " +
 		"also has the profile shell, a real process that prints its call", words: []string{"NODE"},
@@ -95,7 +95,7 @@ var nodeCommands = map[string]command{
 		}},
 }
 
-// onNode is a command about a node that is not gone.
+// onNode is a command about a node that still exists.
 func onNode(doc string, flags []string, do func(w *world, n *node, a *args) error) command {
 	return command{doc: doc, words: []string{"NODE"}, flags: flags, do: func(w *world, a *args) (string, error) {
 		n := w.nodes[a.words["NODE"]]
@@ -143,7 +143,7 @@ func startNode(w *world, a *args) (string, error) {
 	return name + " serves\n", nil
 }
 
-// newNode starts a process that serves. It first recovers orphans, and claims then.
+// newNode starts a process that serves. It recovers orphans before it claims.
 func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) error {
 	n := &node{connection: w.connect(name), agents: make(map[fsm.Profile]*agent), served: make(chan struct{})}
 	n.standby, n.starting = standby, true
@@ -193,7 +193,6 @@ func (n *node) serve(ctx context.Context) {
 	}
 }
 
-// activate starts the node, active or on standby.
 func (w *world) activate(n *node, standby bool) error {
 	if err := w.allowActive(n.name); err != nil && !standby {
 		return err
@@ -203,8 +202,7 @@ func (w *world) activate(n *node, standby bool) error {
 	return nil
 }
 
-// allowActive refuses a second active node: which of two acts first is nothing that a story could
-// say.
+// allowActive refuses a second active node: a story could not say which of two acts first.
 func (w *world) allowActive(name string) error {
 	for _, other := range w.order {
 		n := w.nodes[other]
@@ -242,8 +240,7 @@ func killNode(w *world, n *node, a *args) error {
 	return nil
 }
 
-// kill ends the process immediately: its calls no longer reach the store, and its resident
-// processes are gone.
+// kill ends the process: its calls no longer reach the store, and its resident processes are gone.
 func (n *node) kill() {
 	n.mu.Lock()
 	n.gone = true

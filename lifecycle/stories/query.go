@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// queryCommands show people's views.
 var queryCommands = map[string]command{
 	"events": {doc: "the log of a run. raw: as stored; page: the number of events per read", words: []string{"RUN"},
 		named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},
@@ -138,7 +137,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 	return text
 }
 
-// showRun is all of a record that a host would show.
+// showRun shows of a record what a host would show.
 func showRun(w *world, a *args) (string, error) {
 	r, err := w.client("").Get(w.ctx, a.words["RUN"])
 	if err != nil {
@@ -260,7 +259,6 @@ func showRuns(w *world, a *args) (string, error) {
 	return formatPage(lines, page.Next), nil
 }
 
-// formatPage is a page of a listing.
 func formatPage(lines []string, next string) string {
 	switch {
 	case len(lines) == 0:

@@ -21,7 +21,6 @@ type reader struct {
 	last     uint64   // guarded by mu
 }
 
-// addReader adds a reader with a unique name.
 func (w *world) addReader(r *reader) error {
 	if slices.ContainsFunc(w.readers, func(other *reader) bool { return other.name == r.name }) {
 		return fmt.Errorf("%s reads already", r.name)
@@ -87,7 +86,6 @@ func await(w *world, a *args) (string, error) {
 	return "", nil
 }
 
-// readMore lets a slow reader take all that there is.
 func readMore(w *world, a *args) (string, error) {
 	i := slices.IndexFunc(w.readers, func(r *reader) bool { return r.name == a.words["READER"] && r.next != nil })
 	if i < 0 {

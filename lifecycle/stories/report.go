@@ -16,7 +16,7 @@ import (
 )
 
 // reportChanges returns the changes since the last report: messages, the readers' input, and each
-// changed run, with its new events and the notes between them.
+// changed run with its new events and the notes between them.
 func (w *world) reportChanges() (string, error) {
 	text := w.shared.drainMessages() + w.drainReaders()
 	for _, id := range w.runs {
@@ -68,7 +68,6 @@ func (w *world) reportRun(id string) (string, error) {
 	return text, nil
 }
 
-// formatRun describes a run's state in one line.
 func (w *world) formatRun(r *store.Run) string {
 	text := fmt.Sprintf("%s: %s", r.ID, r.State)
 	add := func(is bool, format string, args ...any) {
@@ -100,7 +99,7 @@ func (w *world) formatRun(r *store.Run) string {
 	return text
 }
 
-// formatTime is a moment, counted from the story's beginning.
+// formatTime formats a time relative to the story's beginning.
 func (w *world) formatTime(t time.Time) string { return "+" + t.Sub(w.start).String() }
 
 // omittedFields are event fields that stories omit: known times, and the submitted values.
@@ -113,7 +112,7 @@ var defaultValues = map[string]string{"default_decision_policy": `"engine_judgem
 // leadingFields come first, in this order.
 var leadingFields = []string{"mode", "interaction_id", "kind", "prompt", "options", "code"}
 
-// formatEvent is an event in a line, with the fields that matter.
+// formatEvent formats an event in one line, with the fields that matter.
 func (w *world) formatEvent(e store.Event) (string, error) {
 	event, err := fcmp.Decode(e.Body)
 	if err != nil {
@@ -145,8 +144,8 @@ func rank(key string) int {
 	return len(leadingFields)
 }
 
-// formatValue is a JSON value as a story shows it: a word without quotation marks, a moment,
-// options by their labels.
+// formatValue formats a JSON value: a word without quotation marks, a time, options by their
+// labels.
 func (w *world) formatValue(v json.RawMessage) string {
 	var word string
 	var moment time.Time
@@ -166,7 +165,7 @@ func (w *world) formatValue(v json.RawMessage) string {
 	return string(v)
 }
 
-// formatStateChange is a change of state: from, to, why, and how the run ended.
+// formatStateChange formats a change of state: from, to, why, and how the run ended.
 func formatStateChange(e fcmp.Event) string {
 	var c fcmp.StateChanged
 	if err := e.Decode(&c); err != nil {
@@ -185,7 +184,7 @@ func formatStateChange(e fcmp.Event) string {
 	return text
 }
 
-// sentinels are the errors that a caller can distinguish, by their names in the library.
+// sentinels are the errors that a caller can distinguish, by their names.
 var sentinels = []struct {
 	name string
 	err  error
@@ -206,8 +205,8 @@ var sentinels = []struct {
 	{"the answer got lost", errUnheard}, {"the store cannot be reached", errCut},
 }
 
-// formatError is an error by its sentinel, with what its type carries. Its text may differ from
-// store to store, and is left out.
+// formatError formats an error by its sentinel and its type's content. Its text is left out, since
+// it may differ between stores.
 func formatError(err error) string {
 	name := "an error of no class: " + err.Error()
 	for _, s := range sentinels {

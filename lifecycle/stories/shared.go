@@ -9,25 +9,23 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// storeLease is the lease that stores are given: the story judges leases by its own time, and none
-// may expire by the clock of a store.
+// storeLease is the lease that stores are given. The story judges leases by its own time, so none
+// may expire by a store's clock.
 const storeLease = 24 * time.Hour
 
-// lease is a node's lease, in the story's time.
 type lease struct {
 	until time.Time
 	d     time.Duration
 }
 
 // note describes something about a run that is not an event, such as the execution of a turn. It is
-// reported after the event that was the run's last at the time.
+// reported after the run's last event at the time.
 type note struct {
 	after uint64
 	text  string
 }
 
-// shared is the state that a story's processes share in addition to their store: hints, leases, and
-// pending reports.
+// shared is what a story's processes share besides their store: hints, leases, and pending reports.
 type shared struct {
 	mu          sync.Mutex
 	connections []*connection        // guarded by mu
@@ -44,21 +42,18 @@ func newShared() *shared {
 		notes: make(map[string][]note), feeds: make(map[string]time.Time)}
 }
 
-// addMessage has something reported that is about no run.
 func (s *shared) addMessage(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.messages = append(s.messages, text)
 }
 
-// addNote has something reported about a run.
 func (s *shared) addNote(runID, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes[runID] = append(s.notes[runID], note{s.seqs[runID], text})
 }
 
-// drainNotes returns the notes about a run that were not reported yet.
 func (s *shared) drainNotes(runID string) []note {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +62,6 @@ func (s *shared) drainNotes(runID string) []note {
 	return all
 }
 
-// drainMessages returns the messages that were not reported yet, a line each.
 func (s *shared) drainMessages() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +73,6 @@ func (s *shared) drainMessages() string {
 	return text.String()
 }
 
-// committed gives all processes a hint of a commit.
 func (s *shared) committed(r *store.Run) {
 	s.mu.Lock()
 	s.seqs[r.ID] = r.Seq
@@ -105,7 +98,6 @@ func (s *shared) renewed(id string, now time.Time) {
 	s.leases[id] = l
 }
 
-// overdue are the nodes whose lease ended before now.
 func (s *shared) overdue(now time.Time) (ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +116,6 @@ func (s *shared) expired(id string) {
 	delete(s.leases, id)
 }
 
-// withLeases gives the nodes their leases by the story's time.
 func (s *shared) withLeases(nodes []store.Node) []store.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +126,6 @@ func (s *shared) withLeases(nodes []store.Node) []store.Node {
 	return nodes
 }
 
-// nodeName returns the story's name of the node.
 func (s *shared) nodeName(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

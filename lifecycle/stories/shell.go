@@ -11,8 +11,7 @@ import (
 // echo is an agent's command line that prints its arguments, and can be resumed.
 const echo = `cat >/dev/null; printf '{"session":"s-1"}\n{"text":"I was called with %s"}\n' "$*"`
 
-// shell is an engine of real processes. They live outside of the story's bubble, whose time waits
-// for them.
+// shell is an engine of real processes, outside of the story's bubble, whose time waits for them.
 type shell struct {
 	*exec.Engine
 
@@ -25,7 +24,7 @@ type shellEnd struct {
 	err     error
 }
 
-// newShell is called outside of the bubble. It ends with its context.
+// newShell must be called outside of the bubble. The engine ends with the context.
 func newShell(ctx context.Context, stateDir string) (*shell, error) {
 	e, err := exec.New(exec.Config{
 		Name: "shell", Command: "sh", StateDir: stateDir, Env: []string{"PATH"}, Stdin: "{input}",

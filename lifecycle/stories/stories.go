@@ -20,15 +20,15 @@ import (
 //go:embed */*.txt
 var texts embed.FS
 
-// Opener opens one more connection to the store of a story, as one more process would. It is called
-// in the story's bubble (testing/synctest). A store that lives in memory returns itself each time.
+// Opener opens one more connection to a story's store, as another process would. It is called in
+// the story's bubble (testing/synctest). A store in memory returns itself each time.
 type Opener func(tb testing.TB) store.Store
 
 // atOnce limits the stories played concurrently: they mostly wait for their store.
 const atOnce = 8
 
-// Run plays every story as a sub-test. For each of them, prepare makes a new, empty store, outside
-// of any bubble.
+// Run plays every story as a sub-test. Prepare makes a new, empty store for each, outside of any
+// bubble.
 func Run(t *testing.T, prepare func(testing.TB) Opener) {
 	t.Helper()
 	all, err := readStories(texts)
@@ -48,8 +48,7 @@ func Run(t *testing.T, prepare func(testing.TB) Opener) {
 	require.NoError(t, group.Wait())
 }
 
-// Rewrite plays every story, and writes the commands' answers into its file below dir as the new
-// expectation.
+// Rewrite plays every story, and writes the answers into its file below dir as the new expectation.
 func Rewrite(t *testing.T, prepare func(testing.TB) Opener, dir string) {
 	t.Helper()
 	all, err := readStories(texts)
@@ -72,7 +71,6 @@ type story struct {
 	rewrite    bool   // answers are written down, and not compared
 }
 
-// step is one command of a story.
 type step struct {
 	line     int
 	lead     string // the empty lines and comments before the command

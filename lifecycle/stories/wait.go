@@ -12,7 +12,7 @@ import (
 
 // readWait parses a question's wait, "remind:1h,escalate:24h:finance,end:48h:fail": its steps and
 // its end, each after that time. "join" escalates to an additional group;
-// "end:1h:take_default:TEXT" has the default answer, or for "reject" that decision.
+// "end:1h:take_default:TEXT" has the default answer, or "reject" that decision.
 func readWait(text string) (*interaction.Wait, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // there is none

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// world is what one story takes place in: a store, processes that use it, and the time.
+// world is the place of one story: a store, the processes that use it, and the time.
 type world struct {
 	testing.TB
 
@@ -45,7 +45,7 @@ type world struct {
 	reported map[string]store.Run // each run as it was when it was last reported
 }
 
-// newWorld creates the world of one story. Call it inside the story's testing/synctest bubble.
+// newWorld must be called inside the story's testing/synctest bubble.
 func newWorld(tb testing.TB, open Opener, dir string) *world {
 	tb.Helper()
 	w := &world{
@@ -67,7 +67,6 @@ func (w *world) openStore() store.Store {
 	return s
 }
 
-// connect gives one more process its connection to the store.
 func (w *world) connect(name string) *connection {
 	c := &connection{Store: w.openStore(), shared: w.shared, name: name, watches: make(map[int]func(store.Hint))}
 	w.shared.mu.Lock()
@@ -83,7 +82,6 @@ type client struct {
 	answer chan string // receives the answer of the call that is held; nil when none is
 }
 
-// client returns the client of that name, a new one for each new name.
 func (w *world) client(name string) *client {
 	if name == "" {
 		name = "client"
@@ -98,7 +96,6 @@ func (w *world) client(name string) *client {
 	return w.clients[name]
 }
 
-// connection returns the connection of the node or client with this name.
 func (w *world) connection(name string) (*connection, error) {
 	if n := w.nodes[name]; n != nil {
 		return n.connection, nil
@@ -137,7 +134,6 @@ func (w *world) call(c *client, held bool, call func(ctx context.Context) string
 	return "", nil
 }
 
-// close ends all processes, and closes the store.
 func (w *world) close() {
 	w.Helper()
 	close(w.agents.ended)
@@ -162,7 +158,7 @@ func (w *world) close() {
 	}
 }
 
-// checkEnd checks the final state of the story, before anything is closed.
+// checkEnd checks the story's final state before anything is closed.
 func (w *world) checkEnd() error {
 	var wrong []error
 	for _, text := range w.agents.unplayed() {
@@ -206,7 +202,6 @@ func (w *world) checkSlots(held map[string]int) error {
 	return err
 }
 
-// checkLog checks the run's whole log against the contract.
 func (w *world) checkLog(id string) error {
 	all, err := w.events(id, 0, store.MaxBatch)
 	if err != nil {

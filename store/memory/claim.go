@@ -20,7 +20,6 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, err
 }
 
-// claim starts the runs that the node may execute, and returns their hints.
 func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, []store.Hint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +77,6 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, hints, errors.Join(failures...)
 }
 
-// startRun starts one picked run.
 func (s *Store) startRun(id string, req *store.ClaimRequest) (store.Claimed, store.Hint, error) {
 	e := s.runs[id]
 	c, err := claim.Start(req, &e.run, e.spec)
@@ -90,7 +88,6 @@ func (s *Store) startRun(id string, req *store.ClaimRequest) (store.Claimed, sto
 	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, s.hintOf(&c), nil
 }
 
-// releaseDelayed makes runs ready whose not-before time has come.
 func (s *Store) releaseDelayed(now time.Time) {
 	var due []moment
 	s.index.delayed.from(start, func(m moment) bool {
@@ -107,7 +104,6 @@ func (s *Store) releaseDelayed(now time.Time) {
 	}
 }
 
-// stickyRuns returns queued runs whose slot and process the node holds, oldest first.
 func (s *Store) stickyRuns(req *store.ClaimRequest, n int) (ids []string) {
 	node := req.Node
 	if req.Suspects {

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// feeds holds the feeds of a store, and the commits that some feed has not acknowledged. Without
-// feeds, or if all are lost, commits are not recorded.
+// feeds has a store's feeds, and the commits that some feed has not acknowledged. Without feeds, or
+// if all are lost, commits are not recorded.
 type feeds struct {
 	byName map[string]*feed
 	// noted are the commits in their order; the position of noted[i] is first+i.
@@ -36,7 +36,6 @@ type feed struct {
 	lost   bool
 }
 
-// note notes a commit whose events were just added to the run.
 func (f *feeds) note(run *entry, events int) {
 	if events == 0 || !f.needed() {
 		return
@@ -58,12 +57,10 @@ func (f *feeds) needed() bool {
 // end is the position of the last commit that was noted.
 func (f *feeds) end() uint64 { return f.first + uint64(len(f.noted)) - 1 }
 
-// after returns the commits after a position.
 func (f *feeds) after(position uint64) []notedCommit {
 	return f.noted[min(max(position+1, f.first)-f.first, uint64(len(f.noted))):]
 }
 
-// dropAcknowledged forgets the commits that every feed has acknowledged.
 func (f *feeds) dropAcknowledged() {
 	acknowledged := f.end()
 	for _, one := range f.byName {
@@ -87,8 +84,8 @@ func (f *feeds) lastNoted() map[*entry]uint64 {
 	return last
 }
 
-// needs reports whether a feed still needs a run that is to be pruned. Last is the position of the
-// run's last commit.
+// needs reports whether a feed still needs a run that is to be pruned, and whose last commit has
+// the position.
 func (f *feeds) needs(r *store.Run, last uint64, before time.Time) bool {
 	for _, one := range f.byName {
 		if !one.lost && one.cursor < last && !r.FinishedAt.Before(before.Add(-one.MaxLag)) {
@@ -98,8 +95,8 @@ func (f *feeds) needs(r *store.Run, last uint64, before time.Time) bool {
 	return false
 }
 
-// markLost marks the feeds as lost that have not acknowledged the last commit, at this position, of
-// a run that is pruned.
+// markLost marks as lost the feeds that have not acknowledged the last commit, at this position, of
+// a pruned run.
 func (f *feeds) markLost(last uint64) {
 	for _, one := range f.byName {
 		one.lost = one.lost || one.cursor < last

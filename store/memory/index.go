@@ -21,8 +21,7 @@ func compareMoments(a, b moment) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
 }
 
-// place is the position of a ready run. Places are ordered by pool, engine, priority (higher
-// first), key, age and id.
+// place is the position of a ready run: by pool, engine, priority (higher first), key, age and id.
 type place struct {
 	pool     string
 	engine   string
@@ -60,12 +59,11 @@ func bit(b bool) int {
 	return 0
 }
 
-// poolKey is a key within a pool.
 type poolKey struct{ pool, key string }
 
-// index orders and counts all records. When a record changes, the store removes the old record from
-// the index and adds the new one. It does so for all fields but created and forks, because the
-// creation time and the source of a fork never change.
+// index orders and counts all records. When a record changes, the store removes the old one from
+// the index and adds the new one, except for created and forks, because a run's creation time and
+// source never change.
 type index struct {
 	created   *ordered[moment]
 	anyone    *ordered[moment] // waiting with a question for everybody, by asked_at
@@ -105,8 +103,7 @@ func placeOf(r *store.Run) place {
 	return place{r.Pool, columns.EngineColumn(r), r.Priority, r.Key, at(r.QueuedAt, r.ID)}
 }
 
-// listed returns the smallest list in order of creation that contains all runs which the query can
-// match.
+// listed returns the smallest list, in order of creation, with all runs that the query can match.
 func (x *index) listed(q store.Query) *ordered[moment] {
 	switch {
 	case q.ForkedFrom != "" && x.forks[q.ForkedFrom] == nil:
@@ -193,7 +190,7 @@ func (x *index) remove(r *store.Run) {
 	}
 }
 
-// waiting returns the list that a run which waits is in.
+// waiting returns the list of a waiting run.
 func (x *index) waiting(r *store.Run) *ordered[moment] {
 	if asked.Anyone(r) {
 		return x.anyone
@@ -223,7 +220,7 @@ func (x *index) removeWaiting(r *store.Run) {
 	}
 }
 
-// ranges returns the lists that together contain all runs which the query can match.
+// ranges returns the lists that together have all runs that the query can match.
 func (x *index) ranges(q store.WaitingQuery) []*ordered[moment] {
 	if q.For == nil {
 		return []*ordered[moment]{x.anyone, x.addressed}
@@ -237,7 +234,6 @@ func (x *index) ranges(q store.WaitingQuery) []*ordered[moment] {
 	return all
 }
 
-// addNew adds a new run to the lists whose order never changes.
 func (x *index) addNew(r *store.Run) {
 	x.created.add(at(r.CreatedAt, r.ID))
 	if f := r.ForkedFrom; f != nil {
@@ -248,7 +244,6 @@ func (x *index) addNew(r *store.Run) {
 	}
 }
 
-// removePruned removes a run that is pruned.
 func (x *index) removePruned(r *store.Run) {
 	x.created.remove(at(r.CreatedAt, r.ID))
 	if f := r.ForkedFrom; f != nil {
@@ -260,7 +255,6 @@ func (x *index) removePruned(r *store.Run) {
 	x.remove(r)
 }
 
-// addUnder adds a run to another run's list, in the order of creation.
 func addUnder(lists map[string]*ordered[moment], id string, r *store.Run) {
 	if lists[id] == nil {
 		lists[id] = newOrdered(compareMoments)
@@ -282,8 +276,7 @@ func decrement[K comparable](counts map[K]int, k K) {
 	}
 }
 
-// beforeMoment returns the position just before the moment, for from and back. With after, the
-// position is just after it.
+// beforeMoment returns the position just before the moment, or just after it, for from and back.
 func beforeMoment(m moment, after bool) func(moment) bool {
 	return func(o moment) bool {
 		c := compareMoments(o, m)

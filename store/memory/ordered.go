@@ -2,8 +2,8 @@ package memory
 
 import "math/rand/v2"
 
-// ordered is a set in an order: a treap, balanced by random priorities. Adding, removing and
-// seeking cost O(log n). It is not safe for concurrent use.
+// ordered is a treap, balanced by random priorities: adding, removing and seeking cost O(log n). It
+// is not safe for concurrent use.
 type ordered[T any] struct {
 	root    *treap[T]
 	compare func(a, b T) int
@@ -18,7 +18,7 @@ type treap[T any] struct {
 
 func newOrdered[T any](compare func(a, b T) int) *ordered[T] { return &ordered[T]{compare: compare} }
 
-// add puts the item into the set; an equal one is replaced.
+// add adds the item, or replaces an equal one.
 func (o *ordered[T]) add(item T) {
 	o.remove(item)
 	less, greater := o.split(o.root, item)
@@ -26,7 +26,6 @@ func (o *ordered[T]) add(item T) {
 	o.size++
 }
 
-// remove takes the item out of the set, if it is there.
 func (o *ordered[T]) remove(item T) {
 	at := &o.root
 	for *at != nil {
@@ -44,7 +43,6 @@ func (o *ordered[T]) remove(item T) {
 	}
 }
 
-// split splits the tree into the items before the item and the rest.
 func (o *ordered[T]) split(t *treap[T], item T) (before, rest *treap[T]) {
 	if t == nil {
 		return nil, nil
@@ -57,7 +55,7 @@ func (o *ordered[T]) split(t *treap[T], item T) (before, rest *treap[T]) {
 	return before, t
 }
 
-// merge joins two trees of which all of a is before all of b.
+// merge joins two trees, with all of a before all of b.
 func merge[T any](a, b *treap[T]) *treap[T] {
 	switch {
 	case a == nil:
@@ -74,7 +72,7 @@ func merge[T any](a, b *treap[T]) *treap[T] {
 }
 
 // from calls visit with the items from the place on, in order, until visit returns false. Before
-// reports whether an item is before the place, and must agree with the order.
+// must agree with the order.
 func (o *ordered[T]) from(before func(T) bool, visit func(T) bool) { ascend(o.root, before, visit) }
 
 func ascend[T any](t *treap[T], before, visit func(T) bool) bool {
@@ -87,8 +85,7 @@ func ascend[T any](t *treap[T], before, visit func(T) bool) bool {
 	return ascend(t.left, before, visit) && visit(t.item) && ascend(t.right, before, visit)
 }
 
-// back calls visit with the items that are before the place, the last first, until visit returns
-// false.
+// back calls visit with the items before the place, the last first, until visit returns false.
 func (o *ordered[T]) back(before func(T) bool, visit func(T) bool) { descend(o.root, before, visit) }
 
 func descend[T any](t *treap[T], before, visit func(T) bool) bool {

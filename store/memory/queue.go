@@ -6,8 +6,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// readyQueue is the ready runs of one pool for the node's engines. In the index, each engine has a
-// range of runs in order; the queue merges these ranges.
+// readyQueue is the ready runs of a pool for the node's engines. It merges the index's ranges, one
+// for each engine.
 type readyQueue struct {
 	store       *Store
 	pool        string
@@ -16,7 +16,7 @@ type readyQueue struct {
 }
 
 // readyEngines returns the wanted engines (nil: all) with a ready run in the pool. It seeks from
-// engine to engine and never visits a second run of one.
+// engine to engine.
 func (s *Store) readyEngines(pool string, wanted []string) (ready []string) {
 	next := func(engine string, inclusive bool) (string, bool) {
 		p, ok := s.index.ready.first(func(p place) bool {
@@ -45,7 +45,6 @@ func (s *Store) readyEngines(pool string, wanted []string) (ready []string) {
 	return ready
 }
 
-// seek returns the queue's first ready run at or after the place.
 func (q *readyQueue) seek(engine string, before func(place) bool) (place, bool) {
 	p, ok := q.store.index.ready.first(func(p place) bool {
 		return p.pool < q.pool || p.pool == q.pool && (p.engine < engine || p.engine == engine && before(p))
@@ -114,8 +113,8 @@ func (q *readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _
 	return keys, nil
 }
 
-// nextKey returns the first key after the given one, or from it if inclusive, that has a ready run
-// at the priority.
+// nextKey returns the first key after the given one, or from it if inclusive, with a ready run at
+// the priority.
 func (q *readyQueue) nextKey(priority int, after string, inclusive bool) (key string, ok bool) {
 	for _, engine := range q.engines {
 		p, found := q.seek(engine, func(p place) bool {

@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// load returns the entry of a run. The caller holds the lock.
 func (s *Store) load(ctx context.Context, id string) (*entry, error) {
 	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
@@ -23,7 +22,6 @@ func (s *Store) load(ctx context.Context, id string) (*entry, error) {
 	return e, nil
 }
 
-// view is a copy of a run for a reader. The caller holds the lock.
 func (s *Store) view(r *store.Run) store.Run {
 	seen := r.Clone()
 	if r.Parked() {
@@ -101,8 +99,8 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 	return q.NewPage(page), err
 }
 
-// find returns the first runs of a list that match, in the order of the query, up to one more than
-// its limit. The caller holds the lock.
+// find returns the first runs of a list that match, in the query's order, up to one more than its
+// limit. The caller holds the lock.
 func (s *Store) find(q store.Query, by *ordered[moment], matches func(*store.Run) bool) (found []moment, _ error) {
 	visit := func(m moment) bool {
 		if matches(&s.runs[m.id].run) {
@@ -128,7 +126,6 @@ func (s *Store) find(q store.Query, by *ordered[moment], matches func(*store.Run
 	return found, nil
 }
 
-// views returns copies of the first runs for a reader. The caller holds the lock.
 func (s *Store) views(found []moment, limit int) (*store.Found, error) {
 	page := &store.Found{Limit: limit}
 	var encoded []byte

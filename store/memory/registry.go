@@ -65,7 +65,7 @@ func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.N
 	return s.expire(ctx, now, func(n *store.Node) bool { return store.IsSilent(*n, nodes) })
 }
 
-// expire removes the nodes for which gone is true, and records when they departed for as long as
+// expire removes the nodes for which gone is true, and records their departures for as long as
 // parked runs name them.
 func (s *Store) expire(ctx context.Context, now time.Time, gone func(*store.Node) bool) ([]store.Node, error) {
 	s.mu.Lock()
@@ -90,7 +90,7 @@ func (s *Store) expire(ctx context.Context, now time.Time, gone func(*store.Node
 	return expired, nil
 }
 
-// parkers are the nodes that parked runs name. It seeks from node to node. The caller holds the
+// parkers are the nodes that parked runs name; it seeks from node to node. The caller holds the
 // lock.
 func (s *Store) parkers() map[string]bool {
 	all := make(map[string]bool)
@@ -133,7 +133,6 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	return s.listNodes(), nil
 }
 
-// listNodes returns copies of the nodes, by id. The caller holds the lock.
 func (s *Store) listNodes() []store.Node {
 	all := make([]store.Node, 0, len(s.nodes))
 	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {

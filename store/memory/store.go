@@ -34,7 +34,6 @@ type Store struct {
 	identity string // never changes
 }
 
-// entry is a run and all that belongs to it.
 type entry struct {
 	run     store.Run
 	spec    []byte
@@ -68,7 +67,7 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	return s.identity, s.checkOpen(ctx)
 }
 
-// Close ends the store; every later call answers store.ErrClosed.
+// Close ends the store; later calls answer store.ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +75,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// checkOpen returns why no call can be served, nil when one can. The caller holds the lock.
 func (s *Store) checkOpen(ctx context.Context) error {
 	if s.closed {
 		return store.ErrClosed
@@ -102,8 +100,7 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// commitAll stores the commits of a batch that have no error yet, and adds their hints to those
-// given.
+// commitAll stores the commits without an error, and adds their hints to those given.
 func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []commitCopy, errs []error,
 	hints []store.Hint) []store.Hint {
 	s.mu.Lock()
@@ -121,7 +118,6 @@ func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []co
 	return hints
 }
 
-// commitCopy is the store's copy of a commit's content.
 type commitCopy struct {
 	run     store.Run // without its session, which write adds
 	spec    []byte
@@ -180,10 +176,10 @@ func (e *entry) settle(r *interaction.Record) {
 }
 
 // fewSettled is the number of settled interactions up to which a linear search finds a key. Most
-// runs have so few that a map of their keys would be larger.
+// runs have so few that a map would be larger.
 const fewSettled = 8
 
-// byKey returns the index in settled of the interaction that was settled with the idempotency key.
+// byKey returns the index in settled of the interaction with the idempotency key.
 func (e *entry) byKey(key string) (i int, used bool) {
 	if key == "" {
 		return 0, false
@@ -203,8 +199,7 @@ func (e *entry) byKey(key string) (i int, used bool) {
 	return 0, false
 }
 
-// session returns the store's copy of a session: the run's current one if equal, as in nearly all
-// commits.
+// session returns the store's copy of a session: the run's current one if equal, as nearly always.
 func (e *entry) session(h *interaction.SessionHandle) *interaction.SessionHandle {
 	if h.Equal(e.run.Session) {
 		return e.run.Session
@@ -212,7 +207,6 @@ func (e *entry) session(h *interaction.SessionHandle) *interaction.SessionHandle
 	return h.Clone()
 }
 
-// hintOf returns the hint of a commit that was just stored. The caller holds the lock.
 func (s *Store) hintOf(c *store.Commit) store.Hint {
 	e := s.runs[c.Run.ID]
 	events := e.events
@@ -303,7 +297,6 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 	}
 }
 
-// count adds a commit to the counters. The caller holds the lock.
 func (s *Store) count(c *store.Commit) {
 	s.counters.Commits++
 	s.counters.Rows++
@@ -323,9 +316,9 @@ func (s *Store) count(c *store.Commit) {
 	}
 }
 
-// Counters implements store.Meter. Rows are records, events of a commit, settled interactions and
-// journal entries; bytes count events, specs and journal entries, which are the only data kept as
-// bytes. There are no flushes.
+// Counters implements store.Meter. Rows are records, events, settled interactions and journal
+// entries; bytes count events, specs and journal entries, the only data kept as bytes. There are no
+// flushes.
 func (s *Store) Counters() store.Counters {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // Survey implements store.Surveyor. It visits the runs that are ready, delayed, due or held, or
-// hold a slot. The index has the other counts.
+// hold a slot; the index has the other counts.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -52,9 +52,8 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return survey, nil
 }
 
-// queued counts the queued runs without a slot: ready ones at now by pool; ready and held ones by
-// engine. A run whose not-before time has passed is ready, although the index lists it as delayed
-// until the next claim.
+// queued counts the queued runs without a slot, by pool and by engine. A run whose not-before time
+// has passed is ready, although the index lists it as delayed until the next claim.
 func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]store.EngineSurvey) {
 	pools, engines := make(map[string]store.PoolSurvey, len(s.pools)), make(map[string]store.EngineSurvey)
 	count := func(pool, engine string, queued moment) {
@@ -82,8 +81,8 @@ func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]s
 	return pools, engines
 }
 
-// running counts the running runs, all of which hold a slot. It visits the owners one by one and
-// skips their parked runs.
+// running counts the running runs, all of which hold a slot. It goes from owner to owner and skips
+// their parked runs.
 func (s *Store) running() (n int) {
 	for owner := ""; ; {
 		next, ok := s.index.owned.first(func(b ownedRun) bool { return b.owner <= owner })

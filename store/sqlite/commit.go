@@ -94,7 +94,6 @@ func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 	return nil, w.update(prev, e)
 }
 
-// loadForUpdate returns the stored run, or errNoRow.
 func (w *writer) loadForUpdate(id string) (storedRun, error) {
 	if s, ok := w.cache.run(id); ok {
 		return s, nil

@@ -44,13 +44,12 @@ func asking(r store.Run, now time.Time, to ...*interaction.Audience) store.Commi
 	return c
 }
 
-// asks submits a run that waits with a question for each audience.
 func (w *world) asks(id string, to ...*interaction.Audience) store.Run {
 	w.Helper()
 	return w.commit(asking(w.running(id), w.tick(), to...))
 }
 
-// waitsFor returns the ids of the runs that wait with a question for the actor, page by page.
+// waitsFor returns the ids of the runs with a question for the actor, page by page.
 func (w *world) waitsFor(q store.WaitingQuery, between func()) (all []string) {
 	w.Helper()
 	for q.Limit = max(q.Limit, 1); ; {

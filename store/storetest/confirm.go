@@ -73,10 +73,10 @@ var confirmCases = []promised{
 	},
 }
 
-// Replica is a store whose commits wait for a copy. The copy can take over from it.
+// Replica is a store whose commits wait for a copy that can take over.
 type Replica struct {
-	// Store is the primary. Its calls fail within a few seconds when the copy cannot be reached.
-	// The suite closes it.
+	// Store is the primary. Its calls fail within a few seconds if the copy cannot be reached. The
+	// suite closes it.
 	Store store.Store
 	// Cut disconnects the copy from the primary; Restore connects it again.
 	Cut, Restore func()
@@ -84,7 +84,7 @@ type Replica struct {
 	Promote func() store.Store
 }
 
-// Run proves that a copy which takes over has everything that a commit or a read has acknowledged.
+// Run proves that a copy that takes over has everything that a commit or a read has acknowledged.
 func (r Replica) Run(t *testing.T) {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), store: r.Store, now: base}

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// departures returns the departures that the store lists: by node id, when the node went.
+// departures returns when each node went, by node id.
 func (w *world) departures() map[string]time.Time {
 	w.Helper()
 	all, err := w.store.Departures(w.ctx)
@@ -26,8 +26,7 @@ func (w *world) departures() map[string]time.Time {
 	return at
 }
 
-// expireAt expires a node's lease and passes now as the time. A store with its own clock ignores
-// it.
+// expireAt expires a node's lease with this time as now, which a store with its own clock ignores.
 func (w *world) expireAt(now time.Time, id string) {
 	w.Helper()
 	_, err := w.store.Expire(w.ctx, now, id)

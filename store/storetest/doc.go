@@ -8,17 +8,16 @@
 //	}
 //
 // For a store that outlives its process, a Harness also provides how to reopen it, and how another
-// process opens it. There are no feature flags: every store keeps every promise. The one exception
-// is a store in memory, which has no data after a restart.
+// process opens it. Every store keeps every promise, except that a store in memory has no data
+// after a restart.
 //
 // A case is a name, a promise, and a story. A failed case prints the promise, so that the store's
-// author can repair it without reading the suite. The last case, "machine", executes random
-// operations and compares the store after each step with a simple model (model.go), across restarts
-// and through two handles.
+// author need not read the suite. The last case, "machine", executes random operations and compares
+// the store after each step with a simple model (model.go), across restarts and through two
+// handles.
 //
 // The suite never waits for time to pass: time is an argument of every call. A store that judges
 // leases by its own clock passes too.
 //
-// Neighbours: store is the interface; the stores run the suite in their tests; lifecycle/stories
-// and lifecycle/lifecycletest verify the whole library on a store.
+// Packages lifecycle/stories and lifecycle/lifecycletest verify the whole library on a store.
 package storetest

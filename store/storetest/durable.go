@@ -13,13 +13,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// restarts returns the two ways in which a durable store is opened again, by name.
+// restarts returns the two ways in which a durable store is reopened, by name.
 func (w *world) restarts() map[string]func(testing.TB, store.Store) store.Store {
 	return map[string]func(testing.TB, store.Store) store.Store{"reopened": w.harness.Reopen,
 		"crashed": w.harness.Crash}
 }
 
-// state is everything that a store returns to its readers.
 type state struct {
 	Runs    map[string]runSnapshot
 	Waiting []string

@@ -10,11 +10,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ofEngine sets the engine of a run. Without it, a run of the suite has the engine "agent".
+// ofEngine sets the engine of a run, which is otherwise "agent".
 func ofEngine(name string) func(*store.Run) { return func(r *store.Run) { r.Engine = name } }
 
-// joinWith registers a node with these engines. If none are given, the node does not report its
-// engines.
+// joinWith registers a node with these engines, or without engines.
 func (w *world) joinWith(id string, engines ...string) {
 	w.Helper()
 	require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Lease: lease, Engines: engines}, w.now))

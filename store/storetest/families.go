@@ -32,7 +32,7 @@ func count(r *store.Run) {
 	r.Family.Children++
 }
 
-// withDue is the commit that changes nothing but when the relatives of the run are due.
+// withDue changes only when the relatives of the run are due.
 func withDue(prev store.Run, due time.Time) store.Commit {
 	r := prev.Clone()
 	r.Version++

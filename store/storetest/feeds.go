@@ -31,7 +31,6 @@ func (w *world) reader(name string) *feedReader {
 	return &feedReader{world: w, lease: l, at: l.Cursor}
 }
 
-// feedReader reads one feed.
 type feedReader struct {
 	*world
 
@@ -39,7 +38,6 @@ type feedReader struct {
 	at    store.FeedPosition // after the last commit that was read
 }
 
-// page reads one page.
 func (r *feedReader) page(limit int) store.FeedPage {
 	r.Helper()
 	for range 1000 {
@@ -58,7 +56,7 @@ func (r *feedReader) page(limit int) store.FeedPage {
 	return store.FeedPage{}
 }
 
-// rest reads all that there is, as "run/seq".
+// rest reads everything, as "run/seq".
 func (r *feedReader) rest() []string {
 	r.Helper()
 	all := []string{}
@@ -87,13 +85,12 @@ func (r *feedReader) names(page store.FeedPage) (all []string) {
 	return all
 }
 
-// ack acknowledges all that was read.
+// ack acknowledges everything that was read.
 func (r *feedReader) ack() {
 	r.Helper()
 	require.NoError(r, r.store.AckFeed(r.ctx, r.lease, r.at, r.now))
 }
 
-// listFeeds returns the status of all feeds.
 func (w *world) listFeeds() []store.FeedStatus {
 	w.Helper()
 	all, err := w.store.Feeds(w.ctx)
@@ -101,7 +98,6 @@ func (w *world) listFeeds() []store.FeedStatus {
 	return all
 }
 
-// status returns the status of the feed.
 func (r *feedReader) status() store.FeedStatus {
 	r.Helper()
 	for _, f := range r.listFeeds() {
@@ -113,7 +109,6 @@ func (r *feedReader) status() store.FeedStatus {
 	return store.FeedStatus{}
 }
 
-// events are the names of a run's events from first to last.
 func events(id string, first, last uint64) (all []string) {
 	for seq := first; seq <= last; seq++ {
 		all = append(all, fmt.Sprintf("%s/%d", id, seq))

@@ -130,8 +130,8 @@ var fieldCases = []promised{
 	},
 }
 
-// submitted, parking and ending set the fields that a run gets at these points of its life, as far
-// as the steps in life.go do not set them.
+// submitted, parking and ending set the fields that a run gets at these points of its life, unless
+// the steps in life.go set them.
 
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats, r.Losses = 7, 3, true, 5, 2, 1
@@ -188,7 +188,7 @@ func ending(r *store.Run) {
 	r.Warnings = []fsm.Warning{fsm.WarnTurnRepeated, fsm.WarnOrphanReapFailed}
 }
 
-// requireAllSet checks that the suite forgot no field: at least one of the values sets it.
+// requireAllSet checks that at least one of the values sets each field.
 func requireAllSet[T any](w *world, values ...T) {
 	w.Helper()
 	for i := range reflect.TypeFor[T]().NumField() {

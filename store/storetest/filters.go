@@ -10,7 +10,7 @@ import (
 )
 
 // odd are texts that mean something to a database, to JSON or to a pattern, or that look alike. A
-// specification may contain any of them.
+// specification may contain any.
 var odd = []string{
 	"", "a", "A", "a\x00b", "\x00", `"`, `'`, `\`, `a"="b`, "%", "_", "*", "$.labels", "$[0]", "a.b", "1", "1.0", "01",
 	"true", "null", "[]", `{"a":1}`, " ", "a ", "\n",

@@ -7,8 +7,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Held returns a running run to the queue and holds it there until the given time. If the time is
-// zero, the run is held until an operator decides.
+// Held returns a running run to the queue and holds it there until the given time; zero means until
+// an operator decides.
 func Held(prev store.Run, now, until time.Time) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Yielded++
@@ -17,12 +17,10 @@ func Held(prev store.Run, now, until time.Time) store.Commit {
 	return c
 }
 
-// blocked holds a parked run.
 func blocked(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) { r.Block = aHold(time.Time{}) })
 }
 
-// unblocked ends a hold.
 func unblocked(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) { r.Block = nil })
 }

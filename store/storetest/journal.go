@@ -38,7 +38,7 @@ func keeping(c store.Commit, entries ...interaction.JournalEntry) store.Commit {
 	return c
 }
 
-// keptOnly stores a step of a running turn: a commit with entries and no event.
+// keptOnly stores a step of a running turn: entries and no event.
 func keptOnly(prev store.Run, now time.Time, entries ...interaction.JournalEntry) store.Commit {
 	r := prev.Clone()
 	r.Version++
@@ -46,7 +46,7 @@ func keptOnly(prev store.Run, now time.Time, entries ...interaction.JournalEntry
 	return keeping(store.Commit{Run: r, Expect: prev.Version}, entries...)
 }
 
-// sleeping returns a running run to the queue until the given time, because its turn sleeps.
+// sleeping returns a running run to the queue until the given time.
 func sleeping(prev store.Run, now, until time.Time) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Yielded++

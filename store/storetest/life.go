@@ -12,9 +12,8 @@ import (
 // base is the time at which every test begins.
 var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
 
-// The functions below are the steps of a run's life. Each is a pure function from the current
-// record to the commit that changes it, with one event. Stores use the exported ones in their
-// tests.
+// The functions below are the steps of a run's life: from the current record to the commit that
+// changes it, with one event. Stores use the exported ones in their tests.
 
 // Created submits a run to pool "p".
 func Created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
@@ -40,7 +39,6 @@ func Changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commi
 	return addEvent(store.Commit{Run: r, Expect: prev.Version})
 }
 
-// addEvent adds the next event to a commit.
 func addEvent(c store.Commit) store.Commit {
 	c.Run.Seq++
 	c.Run.LocalSeq++
@@ -49,7 +47,7 @@ func addEvent(c store.Commit) store.Commit {
 	return c
 }
 
-// Started returns a function for ClaimRequest.Start that starts a run at now.
+// Started returns a ClaimRequest.Start that starts a run at now.
 func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	return func(r store.Run, _ []byte) (store.Commit, error) {
 		return Changed(r, now, func(r *store.Run) {
@@ -62,15 +60,15 @@ func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	}
 }
 
-// reported stores a report of a running turn: it adds an event and changes nothing else.
+// reported stores a report of a running turn: it only adds an event.
 func reported(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.Session = &interaction.SessionHandle{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
 	})
 }
 
-// Asked parks a running run: its turn has ended with a question, and the run waits for the reply.
-// With sticky, the run keeps its slot. A zero deadline means that the question has none.
+// Asked parks a running run with a question. With sticky, the run keeps its slot. A zero deadline
+// means none.
 func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.State, r.Slot, r.Deadline, r.Answers = fsm.StateWaitingUser, sticky, deadline, nil
@@ -90,8 +88,7 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 	})
 }
 
-// Answered settles the pending question with a reply and queues the run. An empty key means that
-// the reply has none.
+// Answered settles the pending question with a reply and queues the run. An empty key means none.
 func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	reply := interaction.Reply{ID: prev.Open[0].ID, Text: "yes", Key: key, Actor: interaction.Actor{ID: "ada"}}
 	answer := reply.Answer(now)
@@ -105,7 +102,7 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	return c
 }
 
-// AskedTogether parks a running run with so many questions, none of which has a deadline.
+// AskedTogether parks a running run with so many questions without deadlines.
 func AskedTogether(prev store.Run, now time.Time, questions int, rule interaction.Rule) store.Commit {
 	c := Asked(prev, now, false, time.Time{})
 	r := &c.Run
@@ -162,8 +159,8 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
-// lostAgain returns a running run to the queue for a minute, after its turn was repeated so many
-// times in a row, and its node was lost before so many of the repeats.
+// lostAgain returns a running run to the queue for a minute, after so many repeats of its turn in a
+// row, of which so many followed the loss of a node.
 func lostAgain(prev store.Run, now time.Time, repeats, losses int) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Repeats, c.Run.Losses, c.Run.NotBefore = repeats, losses, now.Add(time.Minute)
@@ -206,7 +203,6 @@ func withPriority(priority int) func(*store.Run)      { return func(r *store.Run
 func notBefore(at time.Time) func(*store.Run)         { return func(r *store.Run) { r.NotBefore = at } }
 func withLabels(l map[string]string) func(*store.Run) { return func(r *store.Run) { r.Labels = l } }
 
-// withBudget gives the run a budget of turns and tokens.
 func withBudget(turns int, tokens int64) func(*store.Run) {
 	return func(r *store.Run) { r.Budget = &store.RunBudget{Limit: store.Budget{Turns: turns, Tokens: tokens}} }
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// pages reads a listing page by page. If between is set, it is called after each page.
+// pages reads a listing page by page, and calls between, unless nil, after each page.
 func (w *world) pages(list func(store.Query) (store.Page, error), q store.Query, between func()) []string {
 	w.Helper()
 	var all []string

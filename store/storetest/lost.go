@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Table names rows that a store keeps beside the record of their run.
+// Table names rows that a store keeps beside their run's record.
 type Table string
 
 // The tables that Harness.Lose loses rows of.
@@ -19,13 +19,12 @@ const (
 	Events  Table = "events"
 )
 
-// lose loses a row.
 func (w *world) lose(table Table, id string, last bool) {
 	w.Helper()
 	w.harness.Lose(w, w.store, table, id, last)
 }
 
-// corrupt checks that the error is ErrCorrupt, and that it names both numbers.
+// corrupt checks that the error is ErrCorrupt, and names both numbers.
 func (w *world) corrupt(err error, found, counted string) {
 	w.Helper()
 	require.ErrorIs(w, err, store.ErrCorrupt)
@@ -41,8 +40,8 @@ func eachEnd(story func(w *world, id string, last bool)) func(w *world) {
 	}
 }
 
-// lostCases delete rows behind the store's back: a reader gets an error, and never a part of what
-// the record counts for the whole.
+// lostCases delete rows behind the store's back: a reader gets an error, never a part of what the
+// record counts for the whole.
 var lostCases = []promised{
 	{
 		"lost/entries of a journal",

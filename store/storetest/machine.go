@@ -77,8 +77,8 @@ func (m *machine) store(rt *rapid.T) store.Store {
 	return m.first
 }
 
-// restart opens the first handle again, after closing it or abandoning it as a process does that
-// dies. The other handle, which belongs to another process, stays open.
+// restart reopens the first handle, after closing it or abandoning it like a process that dies. The
+// other handle, another process's, stays open.
 func (m *machine) restart(rt *rapid.T) {
 	again := m.harness.Reopen
 	if rapid.Bool().Draw(rt, "crash") {
@@ -189,7 +189,7 @@ func (m *machine) anyID(rt *rapid.T) string {
 	return fmt.Sprint("r", rapid.IntRange(0, 11).Draw(rt, "run"))
 }
 
-// draft draws a step that the run could take. Some drafts have lost a race, and some have a fence.
+// draft draws a step that the run could take. Some drafts have lost a race, some have a fence.
 func (m *machine) draft(rt *rapid.T) store.Commit {
 	id := m.anyID(rt)
 	s := m.runs[id]

@@ -15,8 +15,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file has the machine's actions other than commits and claims.
-
 func (m *machine) joins(rt *rapid.T) {
 	id := fmt.Sprint("n", rapid.IntRange(1, m.joined+1).Draw(rt, "node"))
 	engines := anyEngines(rt)
@@ -61,8 +59,8 @@ func (m *machine) expires(rt *rapid.T) {
 	require.Equal(rt, slices.Sorted(maps.Keys(m.nodes)), left)
 }
 
-// departs checks the departures after a call of Expire: each node that is gone and that parked runs
-// name has one, and its time never changes.
+// departs checks the departures after Expire: each gone node that parked runs name has one, whose
+// time never changes.
 func (m *machine) departs(rt *rapid.T) {
 	all, err := m.store(rt).Departures(m.ctx)
 	require.NoError(rt, err)

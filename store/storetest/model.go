@@ -15,8 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// model is a store whose correctness is plain: it has no index and no order, and finds every answer
-// by examining all runs.
+// model is a store whose correctness is plain: it has no index and no order, and examines all runs.
 type model struct {
 	runs  map[string]*saved
 	nodes map[string]bool
@@ -25,7 +24,6 @@ type model struct {
 	pools map[string]slots.Pool
 }
 
-// saved is a run with its specification, events, history, usage and journal.
 type saved struct {
 	run     store.Run
 	spec    string
@@ -41,7 +39,6 @@ func newModel() *model {
 		pools: map[string]slots.Pool{}}
 }
 
-// commit stores a valid commit, or returns why it is refused.
 func (m *model) commit(c store.Commit) error {
 	s := m.runs[c.Run.ID]
 	if c.Expect == 0 {
@@ -79,7 +76,6 @@ func (m *model) commit(c store.Commit) error {
 	return nil
 }
 
-// view returns the run as readers see it.
 func (m *model) view(s *saved) store.Run {
 	seen := s.run
 	if seen.State == fsm.StateWaitingUser && !seen.Slot {
@@ -88,7 +84,6 @@ func (m *model) view(s *saved) store.Run {
 	return seen
 }
 
-// snapshot returns what readSnapshot must find of a run.
 func (m *model) snapshot(tb require.TestingT, id string) runSnapshot {
 	s := m.runs[id]
 	if s == nil {
@@ -109,7 +104,6 @@ func (m *model) settled(id, key string) *interaction.Record {
 	return nil
 }
 
-// where returns the runs for which test returns true, sorted by id.
 func (m *model) where(test func(store.Run) bool) []store.Run {
 	var all []store.Run
 	for _, s := range m.runs {
@@ -185,7 +179,6 @@ func (m *model) use() []store.PoolUse {
 	return all
 }
 
-// survey counts everything, run by run.
 func (m *model) survey(now time.Time) store.Survey {
 	isReady := func(r store.Run) bool { return isReady(r, now) }
 	isHeld := func(r store.Run) bool { return r.Held() }

@@ -66,14 +66,13 @@ func (w *world) round(ctx context.Context, s store.Store) error {
 	return nil
 }
 
-// waitsOf is Waiting of a store, for a listing without other filters.
 func waitsOf(s store.Reader) func(context.Context, store.Query) (store.Page, error) {
 	return func(ctx context.Context, q store.Query) (store.Page, error) {
 		return s.Waiting(ctx, store.WaitingQuery{Query: q})
 	}
 }
 
-// agrees reads a run in every way and returns an error if two of them disagree.
+// agrees reads a run in every way and returns an error if two disagree.
 func agrees(ctx context.Context, s store.Store, id string) error {
 	before, err := s.Run(ctx, id)
 	if err != nil {

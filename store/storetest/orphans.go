@@ -8,7 +8,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// orphans returns the ids of up to limit orphans.
 func (w *world) orphans(limit int) []string {
 	w.Helper()
 	runs, err := w.store.Orphans(w.ctx, 0, limit)

@@ -9,8 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// lane identifies the runs that have the same pool, priority and key. Lanes of one pool and
-// priority take turns.
+// lane is the runs with the same pool, priority and key. Lanes of one pool and priority take turns.
 type lane struct {
 	pool     string
 	priority int
@@ -20,8 +19,7 @@ type lane struct {
 func laneOf(r store.Run) lane { return lane{r.Pool, r.Priority, r.Key} }
 
 // picks judges which runs a claim picked, given the model before the claim. Each handle only has a
-// hint of whose turn it is among the keys. So picks does not compute the right choice; it checks
-// what must hold for any right choice.
+// hint of whose turn it is among the keys, so picks checks what must hold for any right choice.
 type picks struct {
 	*model
 	node    string
@@ -127,8 +125,8 @@ func (p *picks) ages(lanes map[lane][]string) string {
 	return ""
 }
 
-// free returns how many slots the pool has left after the claim, and how many the key has left in
-// it. A key without a bound has very many.
+// free returns how many slots the pool has left after the claim, and how many the key has in it:
+// very many without a bound.
 func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	ofPool, ofKey = p.pools[pool].Capacity, p.pools[pool].KeyCapacity
 	if ofKey == 0 || key == "" {
@@ -145,8 +143,8 @@ func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	return ofPool, ofKey
 }
 
-// capacity checks that no pool and no key got more slots than it has. A pool whose capacity was
-// lowered below its use got none.
+// capacity checks that no pool and no key got more slots than it has, and a pool whose capacity was
+// lowered below its use none.
 func (p *picks) capacity(lanes map[lane][]string) string {
 	for l, waiting := range lanes {
 		if p.count(waiting) == 0 {
@@ -159,13 +157,13 @@ func (p *picks) capacity(lanes map[lane][]string) string {
 	return ""
 }
 
-// startable reports whether the key has room for a run of the lane that still waits.
+// startable reports whether the key has room for a waiting run of the lane.
 func (p *picks) startable(l lane, waiting []string) bool {
 	_, ofKey := p.free(l.pool, l.key)
 	return p.count(waiting) < len(waiting) && ofKey > 0
 }
 
-// priorities checks that in each pool no run was picked while a run of higher priority could have
+// priorities checks that in each pool no run was picked while one of higher priority could have
 // been started.
 func (p *picks) priorities(lanes map[lane][]string) string {
 	for high, waiting := range lanes {
@@ -181,8 +179,8 @@ func (p *picks) priorities(lanes map[lane][]string) string {
 	return ""
 }
 
-// turns checks that among the keys of one priority none got two runs more than another key that
-// still waits and has room.
+// turns checks that no key of a priority got two runs more than another key that still waits and
+// has room.
 func (p *picks) turns(lanes map[lane][]string) string {
 	for poor, waiting := range lanes {
 		if !p.startable(poor, waiting) {

@@ -15,10 +15,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// guard is the time limit of a race, which would never end with a broken store.
+// guard limits a race, which would never end with a broken store.
 const guard = 2 * time.Minute
 
-// race runs n goroutines at once and waits for them. The store's handles are given to them in turn.
+// race runs n goroutines at once, giving them the store's handles in turn, and waits for them.
 func (w *world) race(n int, lane func(ctx context.Context, i int, s store.Store) error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, guard)
@@ -31,7 +31,6 @@ func (w *world) race(n int, lane func(ctx context.Context, i int, s store.Store)
 	require.NoError(w, g.Wait())
 }
 
-// one stores one commit, and returns its error.
 func one(ctx context.Context, s store.Store, c store.Commit) error {
 	return s.Commit(ctx, []store.Commit{c})[0]
 }
@@ -204,8 +203,7 @@ var raceCases = []promised{
 	},
 }
 
-// capacityRace drives runs through all their turns on many nodes, while readers check the capacity
-// all the time.
+// capacityRace drives runs through all their turns on many nodes, while readers check the capacity.
 func capacityRace(w *world) {
 	const runs, lanes, capacity, keyCapacity = 36, 5, 4, 2
 	w.pool("p", capacity, keyCapacity)

@@ -18,7 +18,7 @@ type fault struct {
 	damage func(c *store.Commit)
 }
 
-// refuses checks that the commit is refused with each of the faults, and stored without them.
+// refuses checks that the commit is refused with each fault, and stored without.
 func refuses(w *world, good store.Commit, faults []fault) {
 	w.Helper()
 	for _, f := range faults {
@@ -210,13 +210,11 @@ var refusalCases = []promised{
 	},
 }
 
-// dropEvents removes the events from a commit.
 func dropEvents(c *store.Commit) {
 	c.Run.Seq -= uint64(len(c.Events))
 	c.Events = nil
 }
 
-// creationFaults can occur in the commit that creates a run, and in no other.
 var creationFaults = []fault{
 	{"no specification", func(c *store.Commit) { c.Spec = nil }},
 	{"no id", func(c *store.Commit) { c.Run.ID = "" }},
@@ -242,7 +240,6 @@ var creationFaults = []fault{
 	{"no time of creation", func(c *store.Commit) { c.Run.CreatedAt = time.Time{} }},
 }
 
-// recordFaults can occur in any commit.
 var recordFaults = []fault{
 	{"version is skipped", func(c *store.Commit) { c.Run.Version++ }},
 	{"version is not raised", func(c *store.Commit) { c.Run.Version-- }},
@@ -285,7 +282,6 @@ var recordFaults = []fault{
 	}},
 }
 
-// followFaults can occur in a commit on an existing run, and not in its creation.
 var followFaults = []fault{
 	{"a specification", func(c *store.Commit) { c.Spec = []byte("another") }},
 	{"events begin before the stored ones end", func(c *store.Commit) {
@@ -307,14 +303,12 @@ var followFaults = []fault{
 	}},
 }
 
-// runningFaults can occur in a commit on a running run.
 var runningFaults = []fault{
 	{"no slot", func(c *store.Commit) { c.Run.Slot = false }},
 	{"no owner", func(c *store.Commit) { c.Run.Owner = "" }},
 	{"no attempt", func(c *store.Commit) { c.Run.Attempt = 0 }},
 }
 
-// submissionFaults change the submitted specification.
 var submissionFaults = []fault{
 	{"contract", func(c *store.Commit) { c.Run.Contract = "9" }},
 	{"spec digest", func(c *store.Commit) { c.Run.SpecDigest = "other" }},

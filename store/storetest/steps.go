@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// waits gives the open questions of a run waits: reminders after a minute more for each, and a
-// failure of the run after an hour.
+// waits gives the open questions of a run waits: reminders a minute apart, and the run's failure
+// after an hour.
 func waits(c store.Commit) store.Commit {
 	number := 0
 	for i := range c.Run.Open {

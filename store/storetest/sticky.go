@@ -69,8 +69,8 @@ var stickyCases = []promised{
 	},
 }
 
-// claimsOfOne makes this many claims of one run each for the node "n", and ends each started run.
-// Start fails for the broken ones. It returns the ids of the started ones.
+// claimsOfOne makes this many claims of one run each for node "n", and ends each started run. Start
+// fails for the broken ones. It returns the ids of the started ones.
 func (w *world) claimsOfOne(claims int, broken map[string]bool) (started []string) {
 	w.Helper()
 	for range claims {

@@ -11,21 +11,21 @@ import (
 type Harness struct {
 	// Open returns a new, empty store. The suite closes it.
 	Open func(tb testing.TB) store.Store
-	// Reopen closes a durable store in good order and opens it again. It is nil for a store in
-	// memory, for which the cases that restart it are left out.
+	// Reopen closes a durable store in good order and opens it again. For a store in memory it is
+	// nil, and the cases that restart it are left out.
 	Reopen func(tb testing.TB, s store.Store) store.Store
-	// Crash opens the store again as after the death of its process: s is not closed, only
-	// abandoned. Reopen is used when it is nil.
+	// Crash opens the store again as after the death of its process: s is only abandoned. If it is
+	// nil, Reopen is used.
 	Crash func(tb testing.TB, s store.Store) store.Store
-	// Also opens another handle on the same store, like another process, while s stays open. The suite
-	// closes it. If nil, s itself is the other handle.
+	// Also opens another handle on the same store, like another process, while s stays open. The
+	// suite closes it. If it is nil, s itself is the other handle.
 	Also func(tb testing.TB, s store.Store) store.Store
-	// Lose deletes the first or the last row that the store has of the run in a table, without the
-	// store's knowledge, like an operator's DELETE. If the record itself holds the newest events, the
-	// events before them are lost. Without Lose, the suite omits the cases of lost rows.
+	// Lose deletes the first or the last row that the store has of the run in a table, like an
+	// operator's DELETE. If the record itself holds the newest events, the events before them are
+	// lost. Without Lose, the suite omits the cases of lost rows.
 	Lose func(tb testing.TB, s store.Store, table Table, id string, last bool)
-	// Parallel runs cases concurrently, for a store that waits for a server. The functions above are
-	// then called concurrently.
+	// Parallel runs cases concurrently, for a store that waits for a server. The functions above
+	// are then called concurrently.
 	Parallel bool
 }
 
@@ -35,7 +35,7 @@ func Run(t *testing.T, open func(tb testing.TB) store.Store) {
 	Harness{Open: open}.Run(t)
 }
 
-// Run proves the store.
+// Run verifies the store.
 func (h Harness) Run(t *testing.T) {
 	t.Helper()
 	if h.Crash == nil {

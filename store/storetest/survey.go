@@ -19,7 +19,6 @@ func (w *world) survey() store.Survey {
 	return s
 }
 
-// alone is the survey of the pool "p" without ready runs.
 func alone(held int) []store.PoolSurvey {
 	return []store.PoolSurvey{{PoolUse: store.PoolUse{Pool: slots.Pool{Name: "p", Capacity: 100}, Held: held}}}
 }

@@ -12,13 +12,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// waitingWith submits a run that waits with so many questions.
 func (w *world) waitingWith(id string, questions int, rule interaction.Rule) store.Run {
 	w.Helper()
 	return w.commit(AskedTogether(w.running(id), w.tick(), questions, rule))
 }
 
-// settledNumbers returns the numbers of the settled questions and of the open ones, and checks that
+// settledNumbers returns the numbers of the settled and of the open questions, and checks that
 // every other way to read them agrees.
 func (w *world) settledNumbers(id string) (settled, open []int) {
 	w.Helper()

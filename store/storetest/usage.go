@@ -17,13 +17,12 @@ func (w *world) usage(id string) []store.TurnUsage {
 	return turns
 }
 
-// spent returns a usage whose figures are unique for each n.
 func spent(n int64) store.Usage {
 	return store.Usage{InputTokens: 1000 * n, OutputTokens: 10 * n, CostMicroUSD: 7 * n,
 		Worked: time.Duration(n) * time.Second}
 }
 
-// using adds usage to a commit, and counts it towards the budget of the commit's run.
+// using adds usage to a commit, and counts it towards its run's budget.
 func using(c store.Commit, n int64) store.Commit {
 	u := spent(n)
 	c.Usage = &u

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// severalDecide makes the open questions of a run approvals that so many people must approve, and
-// two must reject.
+// severalDecide makes the open questions approvals that so many people must approve, and two must
+// reject.
 func severalDecide(c store.Commit, need int) store.Commit {
 	for i := range c.Run.Open {
 		q := &c.Run.Open[i]
@@ -188,7 +188,7 @@ var voteCases = []promised{
 	},
 }
 
-// isAsked reports for each person whether the open questions that it may answer are of the run.
+// isAsked reports for each person whether its open questions are of the run.
 func (w *world) isAsked(run string, people ...string) (asked []bool) {
 	w.Helper()
 	for _, who := range people {

@@ -47,7 +47,6 @@ func (w *world) also() store.Store {
 	return s
 }
 
-// tick moves the time on by a second and returns it.
 func (w *world) tick() time.Time {
 	w.now = w.now.Add(time.Second)
 	return w.now
@@ -60,7 +59,6 @@ func (w *world) join(ids ...string) {
 	}
 }
 
-// expire expires a node's lease.
 func (w *world) expire(id string) {
 	w.Helper()
 	_, err := w.store.Expire(w.ctx, base, id)
@@ -72,7 +70,6 @@ func (w *world) pool(name string, capacity, keyCapacity int) {
 	require.NoError(w, w.store.SetPool(w.ctx, slots.Pool{Name: name, Capacity: capacity, KeyCapacity: keyCapacity}))
 }
 
-// try stores one commit and returns its error.
 func (w *world) try(c store.Commit) error {
 	w.Helper()
 	errs := w.store.Commit(w.ctx, []store.Commit{c})
@@ -80,7 +77,6 @@ func (w *world) try(c store.Commit) error {
 	return errs[0]
 }
 
-// commit stores one commit and returns the run's record after it.
 func (w *world) commit(c store.Commit) store.Run {
 	w.Helper()
 	require.NoError(w, w.try(c))
@@ -120,7 +116,6 @@ func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	return ids
 }
 
-// claimSuspects starts up to limit suspects of these engines for the node and returns their ids.
 func (w *world) claimSuspects(node string, limit int, engines ...string) (ids []string) {
 	w.Helper()
 	now := w.tick()
@@ -148,7 +143,6 @@ func (w *world) claimed(node string, limit int) []string {
 	return ids(w.claim(node, limit))
 }
 
-// start starts one run on the node, and returns it.
 func (w *world) start(node string) store.Run {
 	w.Helper()
 	runs := w.claim(node, 1)
@@ -165,21 +159,18 @@ func (w *world) running(id string, change ...func(*store.Run)) store.Run {
 	return r
 }
 
-// waiting creates a run, starts it and parks it.
 func (w *world) waiting(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
 	r := w.running(id, change...)
 	return w.commit(Asked(r, w.tick(), false, time.Time{}))
 }
 
-// finished creates a run and ends it.
 func (w *world) finished(id string) store.Run {
 	w.Helper()
 	r := w.running(id)
 	return w.commit(ended(r, w.tick(), fsm.StateSucceeded))
 }
 
-// load reads a run.
 func (w *world) load(id string) store.Run {
 	w.Helper()
 	r, err := w.store.Run(w.ctx, id)
@@ -195,14 +186,12 @@ func ids(runs []store.Run) []string {
 	return all
 }
 
-// text returns a record's canonical form, for comparisons.
 func text(tb require.TestingT, r store.Run) string {
 	body, err := store.Encode(r)
 	require.NoError(tb, err)
 	return string(body)
 }
 
-// runSnapshot is everything that a store has of one run.
 type runSnapshot struct {
 	Run     string
 	Missing bool
@@ -248,7 +237,6 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 		Journal: journal}
 }
 
-// readAll reads a run's events page by page.
 func readAll(ctx context.Context, tb require.TestingT, s store.Store, id string) (all []store.Event) {
 	for {
 		part, err := s.Events(ctx, id, uint64(len(all)), store.MaxBatch)
@@ -265,7 +253,7 @@ func (w *world) snapshot(id string) runSnapshot {
 	return readSnapshot(w.ctx, w, w.store, id)
 }
 
-// refused checks that the commit is refused with the error, and that the run is unchanged.
+// refused checks that the commit is refused with the error, and the run unchanged.
 func (w *world) refused(want error, c store.Commit) {
 	w.Helper()
 	before := w.snapshot(c.Run.ID)

@@ -90,7 +90,6 @@ func (d *Database) String() string {
 // keywordPassword matches passwords in a connection string of keywords and values.
 var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:\\.|\S)+)`)
 
-// flags returns the flags that name the database in another command.
 func (d *Database) flags() string { return "-db " + command.Quote(d.String()) }
 
 // access says how long a verb uses the database.

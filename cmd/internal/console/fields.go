@@ -321,7 +321,6 @@ func objectOf(entries []entry) json.RawMessage {
 	return b.Bytes()
 }
 
-// quoted is a text as JSON.
 func quoted(text string) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

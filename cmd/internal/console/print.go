@@ -51,7 +51,6 @@ func (p *printer) linef(format string, args ...any) {
 	p.line(terminal.Plain, fmt.Sprintf(format, args...))
 }
 
-// text prints an untrusted text, indented.
 func (p *printer) text(style terminal.Style, text, indent string) {
 	p.write(p.paint(style, terminal.Wrap(terminal.Text(text), indent)))
 }

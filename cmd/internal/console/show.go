@@ -226,7 +226,6 @@ func about(q *lifecycle.Question) []string {
 	return facts
 }
 
-// result prints the result of a run.
 func (p *printer) result(r *lifecycle.Run) {
 	if r.FinalText != "" {
 		p.text(terminal.Plain, r.FinalText, "  ")

@@ -35,7 +35,6 @@ func Program(tb testing.TB, name string) string {
 	return ""
 }
 
-// only returns the names that the test accepts.
 func only(names []string, accepts func(name string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !accepts(name) })
 }

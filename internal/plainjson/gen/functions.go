@@ -10,7 +10,7 @@ import (
 
 const plainjson = "github.com/interlude-go/interlude/internal/plainjson"
 
-// generator collects the functions of all structs that are reachable from the named ones.
+// generator collects the functions of all structs reachable from the named ones.
 type generator struct {
 	source  *source
 	structs []*structure
@@ -28,7 +28,6 @@ type structure struct {
 // before it.
 func (s *structure) function() string { return s.name[strings.LastIndexByte(s.name, '.')+1:] }
 
-// reach adds the struct and all structs in it.
 func (g *generator) reach(name string, read bool) error {
 	i := slices.IndexFunc(g.structs, func(s *structure) bool { return s.name == name })
 	if i >= 0 && (g.structs[i].read || !read) {
@@ -55,7 +54,7 @@ func (g *generator) reach(name string, read bool) error {
 	return nil
 }
 
-// importOf makes the generated file import the package of a type that it names.
+// importOf makes the generated file import the package of a type.
 func (g *generator) importOf(name string) {
 	if pkg, _, qualified := strings.Cut(name, "."); qualified {
 		g.imports[g.source.imports[pkg]] = true
@@ -68,7 +67,6 @@ func (g *generator) isStruct(name string) bool {
 	return err == nil && is
 }
 
-// isText reports whether the type's underlying type is string.
 func (g *generator) isText(name string) bool {
 	if name == "string" {
 		return true
@@ -89,20 +87,18 @@ func (g *generator) isText(name string) bool {
 }
 
 // methods has, for each type that needs no conversion, the name of its methods of Writer and
-// Scanner, without the suffix If for an optional member.
+// Scanner, without the suffix If of optional members.
 var methods = map[string]string{
 	"uint64": "Uint", "bool": "Flag", "time.Duration": "Duration", "time.Time": "Time", "[]byte": "Bytes",
 	"map[string]string": "Labels", "map[string]any": "Values", "json.RawMessage": "Raw", "int": "Int",
 }
 
-// The first are types for which Writer only has an If method; the second, types for which it only
-// has one without If.
+// The types for which Writer only has an If method, and those for which it only has one without If.
 var (
 	always = []string{"map[string]string", "map[string]any", "json.RawMessage"}
 	never  = []string{"[]byte"}
 )
 
-// before returns the text that precedes the value of member i.
 func (s *structure) before(i int) string {
 	opening := ","
 	if i == 0 {
@@ -113,7 +109,6 @@ func (s *structure) before(i int) string {
 
 func (g *generator) printf(format string, a ...any) { fmt.Fprintf(&g.body, format, a...) }
 
-// writer generates the function that writes the struct.
 func (g *generator) writer(s *structure) error {
 	g.printf("\nfunc write%s(w *plainjson.Writer, v *%s) {\n", s.function(), s.name)
 	for i, m := range s.members {
@@ -189,8 +184,8 @@ func (g *generator) reader(s *structure) {
 	g.printf("s.Need(`}`)\n}\n")
 }
 
-// read generates the code that reads a member whose type write has accepted. An optional member may
-// be missing; the first member never is.
+// read generates the code that reads a member of a type that write has accepted. An optional member
+// may be missing; the first member never is.
 func (g *generator) read(s *structure, i int, m member) string {
 	before, into := s.before(i), "&v."+m.field
 	if i == 0 {
@@ -236,8 +231,8 @@ func (g *generator) read(s *structure, i int, m member) string {
 	return fmt.Sprintf("s.Need(%s)\nread%s(s, %s)", before, base(m.typ), into)
 }
 
-// readList is generated inline: passing a function to a function would make the Scanner escape to
-// the heap.
+// readList is generated inline: a function as an argument would make the Scanner escape to the
+// heap.
 const readList = "if s.Member(%s) {\nlist := make([]%s, 0, plainjson.FewElements)\ns.Need(`[`)\n" +
 	"for more := s.Going(); more; more = s.Member(`,`) {\nlist = append(list, %s{})\n" +
 	"read%s(s, &list[len(list)-1])\n}\ns.Need(`]`)\nv.%s = list\n}"
@@ -269,5 +264,4 @@ func (g *generator) readFirst(m member) string {
 	return fmt.Sprintf("read%s(s, &v.%s)", base(m.typ), m.field)
 }
 
-// base returns the name of a struct's functions after write or read.
 func base(name string) string { return (&structure{name: name}).function() }

@@ -1,6 +1,5 @@
 // Command gen generates, for each named struct, a function that writes it as JSON with a
-// plainjson.Writer and, for those after -read, one that reads it with a plainjson.Scanner. The
-// fields of the struct are the only description: their order, types and json tags.
+// plainjson.Writer and, for those after -read, one that reads it with a plainjson.Scanner.
 //
 //	go run ../internal/plainjson/gen -write interaction.Record -read Run
 //
@@ -47,7 +46,6 @@ func split(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// generate returns the source of the functions for the structs of the package in the folder.
 func generate(dir string, write, read []string) ([]byte, error) {
 	src, err := openSource(dir)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// source is the text of one package, and of the packages of this module that its structs refer to.
+// source is the text of one package, and of the packages of this module to which its structs refer.
 type source struct {
 	root, module string // the module's folder and path
 	name         string // of the package
@@ -27,7 +27,7 @@ type source struct {
 
 var modulePath = regexp.MustCompile(`(?m)^module (\S+)$`)
 
-// openSource reads the package in the folder. Tests and generated files are left out.
+// openSource reads the package in the folder, without tests and generated files.
 func openSource(dir string) (*source, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -76,8 +76,7 @@ func openSource(dir string) (*source, error) {
 	return s, nil
 }
 
-// lookup finds a declared type by its name in the source, which is pkg.Name for a type of another
-// package.
+// lookup finds a declared type by its name in the source, which is pkg.Name in another package.
 func (s *source) lookup(name string) (ast.Expr, error) {
 	pkg, local, qualified := strings.Cut(name, ".")
 	if !qualified {
@@ -120,8 +119,7 @@ func splitNames(plain string) (first, rest string) {
 	return "", ""
 }
 
-// members returns the fields of a struct in their order. Types are named as the generated file
-// names them.
+// members returns a struct's fields in order. Types are named as in the generated file.
 func (s *source) members(name string) ([]member, error) {
 	t, err := s.lookup(name)
 	if err != nil {
@@ -169,7 +167,7 @@ func (s *source) members(name string) ([]member, error) {
 	return all, nil
 }
 
-// typeName returns the type's text. Names that its package declares are qualified with pkg.
+// typeName returns the type's text, with pkg before names that its package declares.
 func typeName(t ast.Expr, pkg string) string {
 	switch t := t.(type) {
 	case *ast.Ident:

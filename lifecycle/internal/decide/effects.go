@@ -138,7 +138,6 @@ type ending struct {
 // children.
 func (y *yielding) isOrderly() bool { return !y.sleep.IsZero() || y.await != nil }
 
-// factIf is the fact if it holds, else no fact.
 func factIf(holds bool, fact fsm.Facts) fsm.Facts {
 	if holds {
 		return fact

@@ -151,7 +151,6 @@ func (ev *Evidence) FinalEntries() []engine.JournalEntry {
 	return ev.journal
 }
 
-// checkOutput checks the output against the declared schema.
 func (ev *Evidence) checkOutput(declared []byte, d Dialect) {
 	ev.facts |= fsm.FactSchemaDeclared
 	s, err := schema.Cached(declared)

@@ -222,7 +222,6 @@ func startWaits(next *store.Run) bool {
 	return true
 }
 
-// policyWait is the run's policy in the form of a wait.
 func policyWait(r *store.Run) *interaction.Wait {
 	switch rule, _ := fsm.Wait(r.Profile, r.Strict); rule.OnDeadline {
 	case fsm.DeadlineAutoDecide:

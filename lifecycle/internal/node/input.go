@@ -42,7 +42,6 @@ func (t *turn) input(dirs Workspace, answers []interaction.Answer) engine.Turn {
 	}
 }
 
-// history is the turn as an engine.History.
 type history turn
 
 // Records implements engine.History.

@@ -1,8 +1,8 @@
-// Package asked derives the audience of a run's open questions in the form that stores index. A
-// question for everybody needs no entry: the index of waiting runs finds it. For other questions,
-// each named person and group has one entry per run.
+// Package asked derives the audience of a run's open questions in the form that stores index: one
+// entry per named person or group and run. A question for everybody needs no entry: the index of
+// waiting runs finds it.
 //
-// The index only finds runs. Only the record decides who may answer (Audience.Admits).
+// The index only finds runs. The record decides who may answer (Audience.Admits).
 package asked
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A principal is the name of a person or a group, prefixed by a letter for its kind.
+// A principal is the name of a person or a group, after a letter for its kind.
 const (
 	person = "u"
 	group  = "g"
@@ -28,8 +28,8 @@ func Anyone(r *store.Run) bool {
 	return len(r.Open) == 0
 }
 
-// Principals returns whom the open questions of the run name, in order, each once. It is nil for a
-// run whose questions are for everybody.
+// Principals returns whom the run's open questions name, in order, each once; nil for a run whose
+// questions are for everybody.
 func Principals(r *store.Run) (all []string) {
 	for i := range r.Open {
 		all = appendNamed(all, &r.Open[i])
@@ -54,7 +54,7 @@ func appendNamed(all []string, q *interaction.Question) []string {
 	return all
 }
 
-// Of returns an actor's principals, without duplicates. Only an actor with an ID may answer a
+// Of returns an actor's principals without duplicates. Only an actor with an ID may answer a
 // question that is not for everybody.
 func Of(a *interaction.Actor) []string {
 	if a.ID == "" {
@@ -70,9 +70,8 @@ func Of(a *interaction.Actor) []string {
 }
 
 // Changes reports whether the commit can change the entries of its run: whether an open question,
-// or one that the commit settles, has an audience or a Wait. No other question can have had entries
-// before the commit: a step of a wait and a reassignment may change an audience, but they always
-// leave one.
+// or one that the commit settles, has an audience or a Wait. No other question can have entries: a
+// step of a wait and a reassignment may change an audience, but always leave one.
 func Changes(c *store.Commit) bool {
 	named := func(q *interaction.Question) bool { return q.To != nil || q.Wait != nil }
 	r := &c.Run

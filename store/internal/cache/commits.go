@@ -16,8 +16,8 @@ const (
 // same process, which is seldom far behind. It has two generations, like Runs. It is safe for
 // concurrent use, and the zero value is empty.
 //
-// It does not determine a feed's content: that is read from the database. A store adds a commit
-// under a unique key, and only once it is stored.
+// A feed's content is read from the database. A store adds a commit under a unique key once it is
+// stored.
 type Commits[K comparable] struct {
 	mu         sync.Mutex
 	young, old map[K]CommitEvents // guarded by mu
@@ -30,7 +30,6 @@ type CommitEvents struct {
 	Events []store.Event // never changed
 }
 
-// Put keeps a commit.
 func (c *Commits[K]) Put(key K, commit CommitEvents) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +46,6 @@ func (c *Commits[K]) Put(key K, commit CommitEvents) {
 	}
 }
 
-// Get returns the commit of the key, if it is still there.
 func (c *Commits[K]) Get(key K) (commit CommitEvents, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +55,6 @@ func (c *Commits[K]) Get(key K) (commit CommitEvents, ok bool) {
 	return commit, ok
 }
 
-// Clear drops all commits.
 func (c *Commits[K]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

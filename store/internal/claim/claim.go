@@ -1,8 +1,6 @@
 // Package claim implements the store-independent part of a claim: the order of pools and keys,
-// calling and checking the caller's Start, and claims with one transaction per run.
-//
-// Neighbours: slots decides which ready runs of a pool start next; the stores under store find and
-// write them.
+// calling and checking the caller's Start, and claims with one transaction per run. Package slots
+// decides which ready runs of a pool start next.
 package claim
 
 import (
@@ -16,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Start asks the claim's caller for the commit that starts a picked run, and checks it. An error,
-// or a panic of the caller, concerns only this run: the claim skips it and continues.
+// Start asks the claim's caller for the commit that starts a picked run, and checks it. After an
+// error or a panic of the caller, the claim only skips this run.
 func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commit, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -32,9 +30,9 @@ func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commi
 }
 
 // OneByOne serves a request with one transaction per run, for a store without group commit. Claim
-// executes a request in one transaction; failed are the errors of single runs. After a failed Start
-// the next transaction may pick the same run first, so the rest of the request is then claimed in
-// one transaction.
+// executes a request in one transaction; failed are the errors of single runs. The next transaction
+// may pick the same run first, so after a failed Start the rest of the request is claimed in one
+// transaction.
 func OneByOne(req store.ClaimRequest,
 	claim func(store.ClaimRequest) (claimed []store.Claimed, failed, err error),
 ) (claimed []store.Claimed, _ error) {
@@ -58,19 +56,18 @@ func OneByOne(req store.ClaimRequest,
 }
 
 // Rotation remembers where the last claims of this process ended, so that pools and keys take
-// turns. It is a hint for fairness: nothing is lost with it but a turn. The zero value is ready,
-// and safe for concurrent use.
+// turns. It only serves fairness. The zero value is ready, and safe for concurrent use.
 type Rotation struct {
 	mu   sync.Mutex
 	pool string            // guarded by mu; the pool that the last claim served first
 	keys map[string]string // guarded by mu; by pool, the key that was served last
-	// failed has the runs that could not be started lately, and how many more claims prefer others.
-	// Guarded by mu.
+	// failed has the runs that recently could not be started, and how many more claims prefer
+	// others. Guarded by mu.
 	failed map[string]int
 }
 
 // Rotate returns the pools, which are sorted by name, in the order in which a claim serves them:
-// each claim begins with another pool, so that none is always served last.
+// each begins with another pool, so that none is always last.
 func Rotate[P any](r *Rotation, pools []P, name func(P) string) []P {
 	if len(pools) < 2 {
 		return pools
@@ -82,7 +79,7 @@ func Rotate[P any](r *Rotation, pools []P, name func(P) string) []P {
 	return slices.Concat(pools[first:], pools[:first])
 }
 
-// Queue is the ready runs of one pool that a claim may pick.
+// Queue is the ready runs of a pool that a claim may pick.
 type Queue interface {
 	slots.Queue
 
@@ -91,7 +88,7 @@ type Queue interface {
 }
 
 // Pick chooses up to want ready runs of a pool with this many held slots. Drained reports that
-// these are all ready runs. It stays false for a pool that has a KeyCapacity and a free slot.
+// these are all ready runs; it stays false for a pool with a KeyCapacity and a free slot.
 func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string, drained bool, err error) {
 	free := max(0, min(want, p.Capacity-held))
 	if p.KeyCapacity == 0 || free == 0 {
@@ -104,16 +101,15 @@ func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string
 	return ids, false, err
 }
 
-// SetDrained answers the request's question whether the claim leaves no ready run behind.
+// SetDrained tells the claim's caller whether no ready run is left.
 func SetDrained(req *store.ClaimRequest, drained bool) {
 	if req.Drained != nil {
 		*req.Drained = drained
 	}
 }
 
-// Select is slots.Select, beginning after the key of the pool that was served last. Runs that could
-// not be started lately are left out (Failed). If slots are left free, the next claim may pick
-// them.
+// Select is slots.Select, beginning after the key that the pool served last, without the runs that
+// recently could not be started (Failed). If slots stay free, the next claim may pick them.
 func (r *Rotation) Select(p slots.Pool, held int, q slots.Queue, want int) ([]string, error) {
 	without := &startable{Queue: q}
 	r.mu.Lock()

@@ -12,10 +12,10 @@ const (
 	leftOutFor = 64  // how many claims prefer others to a run that has failed
 )
 
-// Failed returns the claim's error for one run that could not be started. The run stays queued and
-// is first in its queue, so it could take the only free slot of every claim, or the only place on
-// its node. The next claims prefer others: Select skips the run, and Defer puts it last, until
-// there is room for it in addition to all others, or for leftOutFor claims.
+// Failed returns the claim's error for a run that could not be started. The run stays first in its
+// queue, so it could take the only free slot of every claim, or the only place on its node. For
+// leftOutFor claims, others are preferred: Select skips the run, and Defer puts it last, until
+// there is room for all.
 func (r *Rotation) Failed(id string, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,9 +28,9 @@ func (r *Rotation) Failed(id string, err error) error {
 	return fmt.Errorf("store: claim run %s: %w", id, err)
 }
 
-// StartClaim is called once per claim, before everything else. It returns the number of runs with a
-// slot of the node to load for a claim of up to most runs: enough that Defer finds most runs that
-// have not failed recently, and another one if any is left.
+// StartClaim is called first in each claim. It returns the number of runs with a slot of the node
+// to load for a claim of up to most runs: enough that Defer finds most runs that have not failed
+// recently, and another one if any is left.
 func (r *Rotation) StartClaim(most int) (load int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *Rotation) StartClaim(most int) (load int) {
 }
 
 // Defer partitions runs: last are those that recently failed to start, which the claim starts after
-// all others, if there is room. Both parts keep their order.
+// the others, if there is room. Both parts keep their order.
 func Defer[R any](r *Rotation, runs []R, id func(R) string) (first, last []R) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,6 @@ func Defer[R any](r *Rotation, runs []R, id func(R) string) (first, last []R) {
 	return first, last
 }
 
-// startable is a queue without the runs that could not be started.
 type startable struct {
 	slots.Queue
 

@@ -10,8 +10,7 @@ import (
 )
 
 // Columns duplicate parts of a run's record for a database's indexes. Zero means NULL, and a run
-// with NULL is not in that column's partial index: a parked run is not in the queue, and a finished
-// one is in almost no index.
+// with NULL is not in that column's partial index: a finished run is in almost no index.
 type Columns struct {
 	QueuedAt time.Time // queued
 	Ready    bool      // queued, wants a slot, and its not-before time has come
@@ -28,7 +27,6 @@ type Columns struct {
 	FinishedAt time.Time
 }
 
-// ColumnsOf returns the columns of a record.
 func ColumnsOf(r *store.Run) Columns {
 	c := Columns{Slot: r.Slot, Owner: r.Owner, Deadline: r.DueAt(), FinishedAt: r.FinishedAt}
 	if r.KeptForParent() {
@@ -76,10 +74,9 @@ func EngineColumn(r *store.Run) string {
 	return r.Engine
 }
 
-// EngineOf is the engine that a column names.
 func EngineOf(column string) string { return strings.TrimSuffix(column, suspectMark) }
 
-// ClaimedEngines returns the engine columns of the runs that a claim may pick; nil for any.
+// ClaimedEngines returns the engine columns of the runs that a claim may pick; nil: any.
 func ClaimedEngines(req *store.ClaimRequest) []string {
 	if !req.Suspects {
 		return req.Engines
@@ -91,8 +88,8 @@ func ClaimedEngines(req *store.ClaimRequest) []string {
 	return marked
 }
 
-// Held runs share the column of delayed runs, in a range beyond every time of the calendar. They
-// are thus never claimed, also by nodes of earlier releases, and one index finds them all:
+// Held runs share the column of delayed runs, in a range beyond every time of the calendar. Thus no
+// node, also of an earlier release, claims them, and one index finds them all:
 //
 //	HeldFrom + Until   queued, until a decision or that time
 //	heldForGood        queued, until a decision
@@ -100,11 +97,11 @@ func ClaimedEngines(req *store.ClaimRequest) []string {
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
 const (
-	// Held is the lower bound of the range: runs that are held have larger values, and runs that
-	// are delayed have smaller ones.
+	// Held is the lower bound of the range: the column of held runs is larger, that of delayed runs
+	// smaller.
 	Held int64 = 3e17
-	// Awaiting is the value of every run that waits for its children. It equals Held, so these runs
-	// count neither as delayed nor as held.
+	// Awaiting is the value of every run that waits for its children, which counts neither as
+	// delayed nor as held.
 	Awaiting          = Held
 	HeldFrom    int64 = 4e17
 	heldForGood int64 = 7e17
@@ -112,12 +109,10 @@ const (
 )
 
 // Addressed is added to AskedAt, in microseconds, of a run whose open questions all name an
-// audience. One index thus has the questions for everybody before all others, whatever version
-// wrote the run. A run parked by an earlier version is among those for everybody: only its record
-// has the audience.
+// audience: one index has the questions for everybody before all others. A run parked by an earlier
+// version is among those for everybody; only its record has the audience.
 const Addressed int64 = 4e17
 
-// heldColumn is DelayedUntil of a held run.
 func heldColumn(r *store.Run) time.Time {
 	at := heldForGood
 	switch {

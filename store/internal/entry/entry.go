@@ -1,5 +1,4 @@
-// Package entry is a commit in the form in which SQL stores write it: checked, copied from the
-// caller, and encoded.
+// Package entry is a commit as SQL stores write it: checked, copied from the caller, and encoded.
 package entry
 
 import (
@@ -13,15 +12,15 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Entry is a commit with its encoded columns. It shares nothing with the caller, who may have given
-// up before the entry is written.
+// Entry is a commit with its encoded columns. It shares nothing with the caller, who may give up
+// before it is written.
 type Entry struct {
 	store.Commit
 
-	// Record is the run, and EventLines the bodies of the events separated by line breaks; both as
+	// Record is the run, EventLines the bodies of the events separated by line breaks; both as
 	// stored.
 	Record, EventLines []byte
-	// SettledRecords are the settled interactions as they are stored, in the order of Settled.
+	// SettledRecords are the stored forms of Settled.
 	SettledRecords [][]byte
 
 	buffer *[]byte   // of Record, from buffers
@@ -31,7 +30,7 @@ type Entry struct {
 // buffers are reused between records: database drivers copy bound values.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxReused bounds the buffers that are kept, so that a rare long text does not stay in memory.
+// maxReused bounds the reused buffers, so that a rare long text does not stay in memory.
 const maxReused = 64 << 10
 
 // Encode copies a commit that passed Validate or ValidateClaim into the entry, and encodes its
@@ -65,10 +64,9 @@ func (e *Entry) Encode(c *store.Commit) (err error) {
 	return nil
 }
 
-// FirstSeq is the number of the entry's first event.
 func (e *Entry) FirstSeq() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }
 
-// FirstOfJournal is the number of the entry's first journal entry; its journal begins at 1.
+// FirstOfJournal is the number of the entry's first journal entry, from 1.
 func (e *Entry) FirstOfJournal() int { return e.Run.Journal.Entries - len(e.Journal) + 1 }
 
 // Hint returns the watchers' hint once the entry is stored. Caches share the run, which no longer
@@ -86,13 +84,12 @@ func (e *Entry) Written() {
 	e.Record, e.SettledRecords, e.one, e.buffer = nil, nil, [1][]byte{}, nil
 }
 
-// Release drops everything but the run, which may stay in a cache for long.
+// Release drops everything but the run, which may stay in a cache.
 func (e *Entry) Release() {
 	e.EventLines, e.Events, e.Spec, e.Fence, e.Settled, e.Usage = nil, nil, nil, nil, nil, nil
 	e.Journal = nil
 }
 
-// DecodeSettled decodes a settled interaction as SettledRecords have it.
 func DecodeSettled(body []byte) (r interaction.Record, _ error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return r, fmt.Errorf("%w: settled interaction: %w", store.ErrCorrupt, err)
@@ -100,8 +97,8 @@ func DecodeSettled(body []byte) (r interaction.Record, _ error) {
 	return r, nil
 }
 
-// VoteKey returns bytes that the encoded interaction has if one of its votes carries the key. Other
-// interactions may have them, too, so the decoded votes decide.
+// VoteKey returns bytes that the encoded interaction has if one of its votes has the key. Others
+// may have them too, so the decoded votes decide.
 func VoteKey(key string) []byte {
 	text, _ := json.Marshal(key) // as store.AppendRecord writes it; a text always encodes
 	return append([]byte(`"key":`), text...)

@@ -1,11 +1,6 @@
-// Package groupcommit lets the writes of many goroutines share one flush.
-//
-// Natural batching: everything that arrives during a flush goes into the next one. An idle store
-// adds no delay, because it never waits for more jobs; a busy one shares each transaction among
-// many callers.
-//
-// Neighbours: store/sqlite and store/postgres commit through it; postgres also batches the reads of
-// single runs.
+// Package groupcommit lets the writes of many goroutines share one flush: everything that arrives
+// during a flush goes into the next one. An idle store adds no delay, because it never waits for
+// more jobs; a busy one shares each transaction among many callers.
 package groupcommit
 
 import (
@@ -36,8 +31,8 @@ type Job[T any] struct {
 	done    chan struct{}
 }
 
-// New returns a queue whose batches are full once the sizes of their jobs add up to limit. If
-// grouped is false, each job is a separate batch.
+// New returns a queue whose batches are full once their jobs' sizes add up to limit. Unless
+// grouped, each job is a separate batch.
 func New[T any](name string, limit int, grouped bool) *Queue[T] {
 	q := &Queue[T]{
 		name: name, jobs: make(chan *Job[T], limit), limit: limit,
@@ -49,9 +44,9 @@ func New[T any](name string, limit int, grouped bool) *Queue[T] {
 	return q
 }
 
-// Do submits work and returns the error that it was finished with. When ctx ends before a flush has
-// started the job, the job is withdrawn and not executed. When ctx ends later, the outcome is
-// unknown to the caller. After Close, Do returns store.ErrClosed.
+// Do submits work and returns the error that it was finished with. If ctx ends before a flush has
+// started the job, the job is not executed; if it ends later, the outcome is unknown. After Close,
+// Do returns store.ErrClosed.
 func (q *Queue[T]) Do(ctx context.Context, work T, size int) error {
 	return q.Submit(ctx, NewJob(work, size))
 }
@@ -92,7 +87,7 @@ func (q *Queue[T]) Submit(ctx context.Context, j *Job[T]) error {
 }
 
 // errAfterDrain is the result of a job whose queue has drained. A job that is not done by then came
-// after the last flush, and was not executed.
+// after the last flush.
 func (j *Job[T]) errAfterDrain() error {
 	select {
 	case <-j.done:
@@ -102,8 +97,8 @@ func (j *Job[T]) errAfterDrain() error {
 	}
 }
 
-// Start reports whether the job may be executed. It is false when the caller has withdrawn the job,
-// and when Start was called before.
+// Start reports whether the job may be executed: only once, and only if the caller has not
+// withdrawn it.
 func (j *Job[T]) Start() bool { return j.started.CompareAndSwap(false, true) }
 
 // Finish ends the job: its caller returns err. It is called once.
@@ -114,7 +109,7 @@ func (j *Job[T]) Finish(err error) {
 
 // Serve passes batches to flush until the queue is closed and empty. Several goroutines may serve
 // one queue. Flush calls Start for each job that it executes, and ensures that Finish is called for
-// each, possibly after it has returned. Flush must not retain the slice of jobs: Serve reuses it.
+// each, possibly after it has returned. It must not retain the slice of jobs.
 func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
 	var batch []*Job[T]
 	flushFrom := func(first *Job[T]) {
@@ -140,7 +135,7 @@ func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
 	}
 }
 
-// gather appends a job to an empty batch, and what else has arrived, without waiting for more.
+// gather adds to an empty batch the job and what else has arrived, without waiting.
 func (q *Queue[T]) gather(batch []*Job[T], first *Job[T]) []*Job[T] {
 	batch, size := append(batch, first), first.size
 	for size < q.limit {
@@ -154,12 +149,12 @@ func (q *Queue[T]) gather(batch []*Job[T], first *Job[T]) []*Job[T] {
 	return batch
 }
 
-// Close makes later calls of Do return store.ErrClosed. Earlier jobs are still served. Call it
+// Close makes later calls of Do return store.ErrClosed; earlier jobs are still served. Call it
 // once.
 func (q *Queue[T]) Close() { close(q.closed) }
 
-// Drained signals that Serve has returned in every goroutine and that no job is running. Call it
-// once, after Close.
+// Drained signals that Serve has returned everywhere and no job is running. Call it once, after
+// Close.
 func (q *Queue[T]) Drained() { close(q.drained) }
 
 // Len returns the number of jobs that wait for a flush.
@@ -172,7 +167,7 @@ type Counters struct{ commits, flushes, rows, bytes, claims atomic.Uint64 }
 // AddClaim counts a claim that locks.
 func (c *Counters) AddClaim() { c.claims.Add(1) }
 
-// Add counts one flush and its writes. An empty flush is not counted: it costs no disk access.
+// Add counts one flush and its writes. An empty flush costs no disk access, and is not counted.
 func (c *Counters) Add(written store.Counters) {
 	if written.Rows == 0 {
 		return
@@ -183,7 +178,6 @@ func (c *Counters) Add(written store.Counters) {
 	c.bytes.Add(written.Bytes)
 }
 
-// Load returns the counts so far.
 func (c *Counters) Load() store.Counters {
 	return store.Counters{
 		Commits: c.commits.Load(), Flushes: c.flushes.Load(), Rows: c.rows.Load(), Bytes: c.bytes.Load(),

@@ -20,7 +20,7 @@ type Facts struct {
 // Change returns why a commit of an existing run is rejected, or nil. Prev is the stored record. A
 // fact is looked up only if the result depends on it; err is the error of the look-up.
 //
-// The fence is compared before the version: a worker that lost its run must learn that, instead of
+// The fence is compared before the version: a worker must learn that it lost its run, instead of
 // retrying with a fresh load.
 func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) {
 	if f := c.Fence; f != nil {
@@ -63,16 +63,12 @@ func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) 
 	return nil, nil
 }
 
-// Exists refuses to create a run whose id is taken.
 func Exists(id string) error { return fmt.Errorf("%w: run %s", store.ErrExists, id) }
 
-// UnknownPool refuses to create a run in a pool that does not exist.
 func UnknownPool(name string) error { return fmt.Errorf("%w: %s", store.ErrUnknownPool, name) }
 
-// NotFound reports an unknown run.
 func NotFound(id string) error { return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id) }
 
-// NoReply reports that no accepted reply of the run has the idempotency key.
 func NoReply(id string) error {
 	return fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
 }
@@ -83,10 +79,9 @@ func NoInteraction(id string, number int) error {
 	return fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
 }
 
-// NodeExists refuses a node whose id is taken.
 func NodeExists(id string) error { return fmt.Errorf("%w: node %s", store.ErrExists, id) }
 
-// NotRegistered rejects a claim or a renewal of a node that is not, or no longer, registered.
+// NotRegistered rejects a claim or renewal of an unregistered node.
 func NotRegistered(node string) error {
 	return fmt.Errorf("%w: node %+.128q is not registered", store.ErrStaleEpoch, node)
 }

@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// account is the user that the server runs as. The zero value is the user who calls.
+// account is the server's user. The zero value is the calling user.
 type account struct {
 	name       string
 	credential *syscall.Credential
 }
 
-// accountFor finds the user whom root runs the server as. Others have no choice.
+// accountFor finds the user as whom root runs the server. Others have no choice.
 func accountFor(name string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, nil
@@ -46,7 +46,6 @@ func newAccount(u *user.User) (account, error) {
 	return account{name: u.Username, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// own gives a file to the account.
 func (a account) own(path string) error {
 	if a.credential == nil {
 		return nil
@@ -54,14 +53,13 @@ func (a account) own(path string) error {
 	return os.Chown(path, int(a.credential.Uid), int(a.credential.Gid))
 }
 
-// attributes returns the attributes for a process of the account in a separate session: the caller
-// handles interrupts from the terminal.
+// attributes returns the attributes for a process of the account in a separate session, since the
+// caller handles the terminal's interrupts.
 func (a account) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: a.credential, Setsid: true}
 }
 
-// reaches reports whether the account may enter the folder, by trying: rights have more sources
-// than the mode.
+// reaches tries whether the account may enter the folder: rights have more sources than the mode.
 func (a account) reaches(ctx context.Context, dir string) error {
 	if a.credential == nil {
 		return nil

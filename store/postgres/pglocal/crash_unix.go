@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// processInfo describes another process.
 type processInfo struct {
 	parent int
 	state  byte // as ps shows it: T is stopped, Z is dead and not yet buried
 }
 
 // crash kills the program and all its descendants at once, as a loss of power would. The program is
-// stopped first: it starts no more children then, does not see the others die, and buries none, so
-// that no number in the list can become another process's.
+// stopped first, so that it starts no more children and buries none: no number in the list can
+// become another process's.
 func (p *process) crash() error {
 	pid := p.cmd.Process.Pid
 	if p.cmd.Process.Signal(syscall.SIGSTOP) != nil { // it has ended
@@ -52,7 +51,6 @@ func (p *process) crash() error {
 	return nil
 }
 
-// descendants lists the living descendants of a process.
 func descendants(all map[int]processInfo, ancestor int) []int {
 	var found []int
 	for pid, r := range all {

@@ -29,7 +29,7 @@ func (h home) settings() string           { return filepath.Join(h.dir, "setting
 func (h home) password() string           { return filepath.Join(h.dir, "password") }
 func (h home) program(name string) string { return filepath.Join(h.bin, name) }
 
-// watched is the folder that goes when the caller's process dies.
+// watched is the folder that is removed when the caller's process dies.
 func (h home) watched() string {
 	if h.temporary {
 		return h.dir
@@ -58,7 +58,7 @@ func newHome(ctx context.Context, o Options) (home, error) {
 }
 
 // inTemporary creates a folder that only the account can read, where the account can reach it:
-// root's TMPDIR may be private to root.
+// root's TMPDIR may be private.
 func (h home) inTemporary(ctx context.Context) (home, error) {
 	var refused []error
 	for _, place := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
@@ -90,10 +90,9 @@ func (h home) prepare(ctx context.Context, o Options) (string, error) {
 	return strings.TrimSpace(string(password)), h.write(h.settings(), o.configuration())
 }
 
-// initialise runs initdb. In a temporary folder it does not wait for the disk, which costs it most
-// of its time. That is sound: flushing protects from the loss of the machine, and a temporary
-// server does not outlive that anyway; from the loss of processes, the system's own cache does. The
-// server flushes as it always does.
+// initialise runs initdb. In a temporary folder it does not wait for the disk, which takes it most
+// of its time: a temporary server does not outlive the machine, and the system's cache protects
+// from the loss of processes. The server itself flushes as always.
 func (h home) initialise(ctx context.Context, o Options) (password string, err error) {
 	found, err := os.ReadDir(h.dir)
 	if err != nil {
@@ -134,7 +133,7 @@ func (h home) initialise(ctx context.Context, o Options) (password string, err e
 	return password, os.Rename(h.password()+".new", h.password())
 }
 
-// include has the settings read after PostgreSQL's own file, in which later lines win.
+// include has the settings read after PostgreSQL's own file: later lines win.
 func (h home) include() error {
 	file, err := os.OpenFile(filepath.Join(h.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -144,7 +143,6 @@ func (h home) include() error {
 	return errors.Join(err, file.Close())
 }
 
-// write creates a file that only the account and root can read.
 func (h home) write(path, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("pglocal: %w", err)
@@ -152,9 +150,9 @@ func (h home) write(path, text string) error {
 	return h.account.own(path)
 }
 
-// leave removes a temporary folder. A server that ended uncleanly has left shared memory to the
-// system, which only the server can find: in single-user mode without flushing, PostgreSQL
-// recovers, cleans up and ends.
+// leave removes a temporary folder. A server that ended uncleanly has left shared memory, which
+// only the server can find: in single-user mode without flushing, PostgreSQL recovers, cleans up
+// and ends.
 func (h home) leave(ctx context.Context) error {
 	if !h.temporary {
 		return nil
@@ -162,7 +160,7 @@ func (h home) leave(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); err == nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		// A damaged server leaves little behind, which does not justify keeping its files.
+		// What a damaged server leaves behind does not justify keeping its files.
 		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(),
 			mainDatabase)
 	}
@@ -172,7 +170,7 @@ func (h home) leave(ctx context.Context) error {
 	return nil
 }
 
-// remove tries again for a moment: a process that was killed may still be making a file.
+// remove tries again for a moment: a killed process may still be making a file.
 func (h home) remove() error {
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if err := os.RemoveAll(h.dir); err == nil || time.Now().After(deadline) {

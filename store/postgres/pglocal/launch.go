@@ -15,18 +15,15 @@ import (
 )
 
 // Ports are below the ephemeral range (Linux: from 32768, others: from 49152). Otherwise a client
-// that connects while the server is down may be assigned that port itself, and prevent the server's
-// restart.
+// that connects while the server is down may get that port itself, and prevent the restart.
 const lowestPort, highestPort = 15000, 32000
 
-// Why a server may not start, and may later.
 var (
 	errTaken = errors.New("pglocal: the port is taken")
 	errInUse = errors.New("pglocal: the children of the last server have not ended yet")
 )
 
-// startSomewhere launches the server on a free port. Another process may take the port before the
-// server binds it.
+// startSomewhere launches the server on a free port, which another process may take before.
 func (s *Server) startSomewhere(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		port, err := freePort(ctx)
@@ -57,8 +54,8 @@ func freePort(ctx context.Context) (int, error) {
 func (s *Server) launch(ctx context.Context) error {
 	for {
 		err := s.launchOnce(ctx)
-		// The children of a server that others killed end a moment after it; until then its
-		// successor does not start.
+		// The children of a killed server end a moment after it; until then its successor does not
+		// start.
 		if !errors.Is(err, errInUse) || ctx.Err() != nil {
 			return err
 		}
@@ -82,7 +79,6 @@ func (s *Server) launchOnce(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until the server accepts connections.
 func (s *Server) ready(ctx context.Context, p *process) error {
 	config, err := pgconn.ParseConfig(s.DSN(""))
 	if err != nil {
@@ -117,7 +113,6 @@ func (s *Server) ready(ctx context.Context, p *process) error {
 	}
 }
 
-// unready is why a server ended before it was ready.
 func (p *process) unready() error {
 	reason := "in order"
 	if p.err != nil {

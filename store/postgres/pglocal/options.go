@@ -12,16 +12,16 @@ import (
 
 // Options configure Start. The zero value is a temporary server with PostgreSQL's own settings.
 type Options struct {
-	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Otherwise Stop
-	// keeps it, and a later Start with the same Dir finds the data again, on another port. It is
-	// created if missing; an existing folder must be empty or from an earlier Start. For root, the
-	// server's user must be able to reach it: a folder below one of mode 0700 is refused.
+	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Stop keeps any
+	// other folder, and a later Start with it finds the data again, on another port. It is created
+	// if missing; an existing one must be empty or from an earlier Start. For root, the server's
+	// user must be able to reach it: a folder below one of mode 0700 is refused.
 	Dir string
-	// Settings are written as postgresql.conf has them: "max_connections": "20", "shared_buffers":
-	// "256MB". Not the address, the port and the sockets, which are the package's. ALTER SYSTEM
-	// goes before them.
+	// Settings are written as in postgresql.conf: "max_connections": "20", "shared_buffers":
+	// "256MB". The package sets the address, the port and the sockets. ALTER SYSTEM goes before
+	// Settings.
 	Settings map[string]string
-	// Log receives the server's log; nil: discarded. It must not block, or it blocks the server.
+	// Log receives the server's log; nil: discarded. If it blocks, so does the server.
 	Log io.Writer
 	// Bin is the folder of initdb and postgres. Empty: INTERLUDE_PG_BIN from the environment, else the
 	// folder of initdb in PATH, else the newest of the usual system folders.
@@ -61,8 +61,6 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// configuration is the settings as a file that postgresql.conf includes, in the order of their
-// names.
 func (o Options) configuration() string {
 	var lines []string
 	for name, value := range o.Settings {
@@ -77,5 +75,5 @@ func (o Options) configuration() string {
 var ErrMissing = errors.New("PostgreSQL's programs initdb and postgres are missing: install them (Debian, Ubuntu: " +
 	"apt-get install -y postgresql; macOS: brew install postgresql), or name their folder in INTERLUDE_PG_BIN")
 
-// ErrStopped reports that the server was stopped permanently, and its files may be gone.
+// ErrStopped: the server was stopped permanently, and its files may be gone.
 var ErrStopped = errors.New("pglocal: the server was stopped: start another")

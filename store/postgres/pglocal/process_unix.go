@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// watch is a shell that starts a watcher and then becomes the program. The watcher is immediately
-// orphaned, so that the program, which supervises its children, has no unknown child. It reads a
-// pipe (3) that only the caller's process can write to: a line means an orderly end, EOF without
-// one the caller's death. Then it kills the program ($$ is the program's process in the watcher,
-// too), which ends its children within seconds: PostgreSQL's "immediate shutdown". A pipe held by
-// all of them (6) closes with the last one, which the watcher sees on its end (5). Another (4)
-// closes with the watcher, and signals the caller that no process is left.
+// watch is a shell that starts a watcher and then becomes the program, which supervises its
+// children: so the watcher is orphaned at once. It reads a pipe (3) that only the caller's process
+// can write to: a line means an orderly end, EOF without one the caller's death. Then it kills the
+// program ($$ is the program's process in the watcher, too), which ends its children within
+// seconds: PostgreSQL's "immediate shutdown". A pipe held by all of them (6) closes with the last
+// one, which the watcher sees on its end (5). Another (4) closes with the watcher, and signals the
+// caller that no process is left.
 const watch = `
 folder=$1
 shift
@@ -43,8 +43,8 @@ type process struct {
 	err      error // how it ended, once done is closed
 }
 
-// start starts the program as the account. If the caller's process dies while it runs, the program
-// ends, and the folder is removed, if one is given.
+// start starts the program as the account. If the caller's process dies meanwhile, the program
+// ends, and the folder, if given, is removed.
 func (a account) start(ctx context.Context, log io.Writer, folder, program string, args ...string) (*process, error) {
 	p := &process{log: &tail{to: log}, done: make(chan struct{})}
 	var pipes [3][2]*os.File // farewell, the watcher's end, everybody's end
@@ -91,7 +91,7 @@ func (p *process) wait() {
 	close(p.done)
 }
 
-// run runs the program to its end; when the context ends, it is interrupted.
+// run runs the program to its end, or interrupts it when the context ends.
 func (a account) run(ctx context.Context, log io.Writer, folder, program string, args ...string) error {
 	p, err := a.start(ctx, log, folder, program, args...)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a account) run(ctx context.Context, log io.Writer, folder, program string,
 const patience = 30 * time.Second
 
 // end shuts the program down in order (a "fast shutdown": sessions are ended, a checkpoint is
-// written), or by force if that does not finish. The error says that it was forced.
+// written), or else by force, which the error says.
 func (p *process) end() error {
 	if p.signaled(syscall.SIGINT, patience) {
 		return nil
@@ -124,7 +124,6 @@ func (p *process) end() error {
 		patience+patience/3, p.log), p.crash())
 }
 
-// signaled sends the signal and reports whether the program ended in time.
 func (p *process) signaled(sig os.Signal, within time.Duration) bool {
 	_ = p.cmd.Process.Signal(sig) // an ended process is done soon
 	timeout := time.NewTimer(within)
@@ -137,7 +136,6 @@ func (p *process) signaled(sig os.Signal, within time.Duration) bool {
 	}
 }
 
-// ended reports whether the program has ended.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -147,8 +145,8 @@ func (p *process) ended() bool {
 	}
 }
 
-// environment is the caller's without what would change a server: PostgreSQL's own variables,
-// language and time zone.
+// environment is the caller's without what would change a server: PostgreSQL's variables, language
+// and time zone.
 func environment(all []string) []string {
 	kept := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, entry := range all {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// processes reads them from /proc, for ps may not be installed.
+// processes reads /proc, since ps may not be installed.
 func processes() (map[int]processInfo, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(stats) == 0 {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// places are where systems put the programs, most of them outside of PATH. The same list is in
-// .ci/postgres.sh.
+// places are where systems put the programs, mostly outside of PATH. .ci/postgres.sh has the same
+// list.
 var places = []string{
 	"/usr/lib/postgresql/*/bin",                          // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                                   // Red Hat, from PostgreSQL's own packages
@@ -22,8 +22,7 @@ var places = []string{
 	"/usr/local/pgsql/bin",                               // built from source
 }
 
-// findPrograms returns the folder of initdb and postgres. A folder that is named is not replaced by
-// another.
+// findPrograms returns the folder of initdb and postgres. It does not replace a named folder.
 func findPrograms(named string) (string, error) {
 	from := "Options.Bin"
 	if named == "" {

@@ -19,7 +19,7 @@ const (
 )
 
 // Server is a private PostgreSQL server. Its methods may be called concurrently; those that change
-// its state wait for each other.
+// its state take turns.
 type Server struct {
 	home     home
 	options  Options
@@ -31,9 +31,9 @@ type Server struct {
 	stopped bool
 }
 
-// Start creates a server and waits until it accepts connections; with PostgreSQL 15, that takes a
-// second or two, mostly in initdb. Stop it when done. The context limits the start, not the server.
-// Errors: ErrMissing, or the server's last log lines.
+// Start creates a server and waits until it accepts connections, which takes a second or two,
+// mostly in initdb. Stop it when done. The context limits the start, not the server. Errors:
+// ErrMissing, or the server's last log lines.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -54,13 +54,13 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr returns the server's listening address: host and port.
+// Addr returns the server's address: host and port.
 func (s *Server) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
 
-// DSN is the URL of a database of the server, for its superuser, as pgx reads it; of the database
-// "postgres" when the name is empty. It stays the same until Stop.
+// DSN is the URL, as pgx reads it, of a database of the server for its superuser; an empty name
+// means "postgres". It stays the same until Stop.
 func (s *Server) DSN(name string) string {
 	if name == "" {
 		name = mainDatabase
@@ -70,8 +70,8 @@ func (s *Server) DSN(name string) string {
 	return u.String()
 }
 
-// Stop shuts the server down in order, if it runs, and removes temporary files. Sessions are ended.
-// Repeated calls do nothing. The error says that it was forced, or that files are left.
+// Stop shuts a running server down in order, ending sessions, and removes temporary files. Repeated
+// calls do nothing. The error says that it was forced, or that files are left.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,16 +82,15 @@ func (s *Server) Stop() error {
 	return errors.Join(s.process.end(), s.home.leave(context.Background()))
 }
 
-// Halt shuts the server down in order, like an administrator ("fast": sessions are ended, a
-// checkpoint is written), and keeps its data. Resume restarts it. It does nothing if the server is
-// down. The error says that the shutdown was forced.
+// Halt shuts a running server down in order, like an administrator ("fast": sessions are ended, a
+// checkpoint is written), and keeps its data. Resume restarts it. The error says that the shutdown
+// was forced.
 func (s *Server) Halt() error {
 	return s.down((*process).end)
 }
 
-// Kill ends the server like a power failure: kill -9 for it and all its children at once. Committed
-// data is on the disk, and Resume recovers it. It does nothing if the server is down. The error
-// says that a process could not be killed.
+// Kill ends a running server like a power failure: kill -9 for all its processes at once. Committed
+// data is on the disk, and Resume recovers it. The error says that a process could not be killed.
 func (s *Server) Kill() error {
 	return s.down((*process).crash)
 }
@@ -109,8 +108,8 @@ func (s *Server) down(end func(*process) error) error {
 }
 
 // Resume starts a server that is down, on the same port and data, and waits until it accepts
-// connections, after a crash until it has recovered. It does nothing if the server runs. After an
-// error the server is down, and Resume may be called again.
+// connections, after a crash until it has recovered. After an error the server is down, and Resume
+// may be called again.
 func (s *Server) Resume(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +126,7 @@ func (s *Server) resume(ctx context.Context) error {
 	return s.launch(ctx)
 }
 
-// Restart is Halt and Resume, with nothing between.
+// Restart is Halt and Resume.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby copies a running server, and starts the copy as its streaming standby: it can be read,
-// and Promote makes it a primary. It has the primary's password. The options are the same as for
-// Start; a Dir must be empty. The primary's synchronous_standby_names decides whether its commits
-// wait for the standby.
+// Standby copies a running server, and starts the copy as its streaming standby, with the same
+// password: it can be read, and Promote makes it a primary. The options are those of Start; a Dir
+// must be empty. The primary's synchronous_standby_names decides whether its commits wait for the
+// standby.
 func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -50,7 +50,7 @@ func (h home) copyOf(ctx context.Context, primary *Server, o Options) error {
 	return errors.Join(h.write(h.settings(), o.configuration()), h.write(h.password(), primary.password))
 }
 
-// Promote ends a standby's following: it is a primary from then on.
+// Promote makes a standby a primary.
 func (s *Server) Promote(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, s.DSN(""))
 	if err != nil {

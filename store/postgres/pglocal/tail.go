@@ -7,7 +7,7 @@ import (
 )
 
 // tailSize is the part of a log kept for an error: the lines that explain the server's end, and a
-// few before them.
+// few before.
 const tailSize = 4 << 10
 
 // tail passes a log on and keeps its end.
@@ -36,7 +36,6 @@ func (t *tail) String() string {
 	return strings.Join(lines[max(0, len(lines)-8):], " | ")
 }
 
-// says reports whether the end of the log contains the words.
 func (t *tail) says(words string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,9 +1,8 @@
 // Package pgtest gives tests an empty PostgreSQL database or schema.
 //
-// The server is the one in the environment's INTERLUDE_POSTGRES (a DSN as pgx reads it, of a user
-// who may create databases), else a private one from package pglocal, shared by all tests of the
-// process and started by the first, in a second or two. Tests are never skipped: without a server,
-// they fail with a line that names the packages to install.
+// The server is the one in INTERLUDE_POSTGRES (a DSN as pgx reads it, of a user who may create
+// databases), else a private one from package pglocal, shared by all tests of the process. Without
+// a server, tests fail with a line that names the packages to install.
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 //
@@ -32,14 +31,14 @@ const patience = 2 * time.Minute
 // shared is this process's server.
 var shared source
 
-// Main runs a package's tests and stops the server that they shared. A package without it leaves
-// that to the end of the process, which the server does not outlive either.
+// Main runs a package's tests and stops the server that they shared. Without it, the server ends
+// with the process.
 func Main(m *testing.M) {
 	m.Run()
 	shared.stop()
 }
 
-// DSN returns the DSN of a new, empty database (encoding UTF8, locale C), for its owner. It is
+// DSN returns the DSN of a new, empty database (encoding UTF8, locale C), for its owner, which is
 // dropped with its open connections when the test ends. It takes some 100 ms; Schema takes a tenth.
 func DSN(tb testing.TB) string {
 	tb.Helper()
@@ -50,9 +49,9 @@ func DSN(tb testing.TB) string {
 	return inDatabase(dsn, name)
 }
 
-// Schema returns the DSN of a database shared by the tests, and a unique schema name. The schema
-// does not exist; if it does when the test ends, it is dropped with its content. No transaction
-// that used it may be open then.
+// Schema returns the DSN of a database that tests share, and a unique name for a schema. If the
+// schema exists when the test ends, it is dropped with its content. No transaction that used it may
+// be open then.
 func Schema(tb testing.TB) (dsn, schema string) {
 	tb.Helper()
 	schema = newName()
@@ -77,8 +76,7 @@ func With(dsn string, settings ...string) string {
 	return dsn
 }
 
-// Start starts a private server for this test, to be restarted and killed, and stops it when the
-// test ends.
+// Start starts a private server for this test, to be restarted and killed.
 func Start(tb testing.TB, o pglocal.Options) *pglocal.Server {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
@@ -95,7 +93,6 @@ func Start(tb testing.TB, o pglocal.Options) *pglocal.Server {
 	return s
 }
 
-// newName returns a name that is unique across tests and processes.
 func newName() string {
 	return "interlude_" + strings.ToLower(rand.Text())
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// source is a server that tests share, and one connection to make and drop things with. The zero
-// value is ready.
+// source is a shared server, and one connection to make and drop things with. The zero value is
+// ready.
 type source struct {
 	mu     sync.Mutex // guards all below, and is held while a statement runs
 	dsn    string
@@ -56,7 +56,6 @@ func (s *source) try(ctx context.Context, sql string) (string, error) {
 	return s.dsn, nil
 }
 
-// String describes the server's origin.
 func (s *source) String() string {
 	if s.server == nil {
 		return "the server of INTERLUDE_POSTGRES"
@@ -84,7 +83,7 @@ func (s *source) start(ctx context.Context) error {
 	return nil
 }
 
-// connect sees to a connection that works: a server that is shared may have been restarted.
+// connect ensures a working connection: a shared server may have been restarted.
 func (s *source) connect(ctx context.Context) error {
 	if s.conn != nil && s.conn.Ping(ctx) == nil {
 		return nil
@@ -97,8 +96,7 @@ func (s *source) connect(ctx context.Context) error {
 	return err
 }
 
-// stop ends the connection, and the server if it is the tests' own. The next test may start
-// another.
+// stop ends the connection, and the tests' own server. The next test may start another.
 func (s *source) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
