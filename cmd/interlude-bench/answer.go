@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// answerer replies to each question when a hint announces it, and measures the time from the reply
-// until the next turn is stored as running.
+// answerer replies to each question when a hint announces it, and measures the time until the next
+// turn is stored as running.
 type answerer struct {
 	asked   chan string
 	replied sync.Map // run id → time of the reply
@@ -46,7 +46,6 @@ func startAnswerer(ctx context.Context, h *host, n int, ownOnly bool) *answerer 
 	return a
 }
 
-// hint receives the store's hints: the store calls it after each commit.
 func (a *answerer) hint(h store.Hint) {
 	switch {
 	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix),
@@ -69,7 +68,6 @@ func (a *answerer) fail(err error) {
 	a.failed = errors.Join(a.failed, err)
 }
 
-// drain returns the delays since the last call, and the errors of all refused replies.
 func (a *answerer) drain() ([]time.Duration, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,11 +20,8 @@ import (
 )
 
 const (
-	// parentEngine is the engine of the run that starts children and waits for them.
-	parentEngine = "parent"
-	// childPrefix begins the ids of children.
-	childPrefix = "child-"
-	// childRepliers is the number of people who answer children at the same time.
+	parentEngine  = "parent"
+	childPrefix   = "child-"
 	childRepliers = 16
 )
 
@@ -40,8 +37,8 @@ func parent(children int) engine.Engine {
 	})
 }
 
-// endChildren starts a run with children. Once all of them ask, and the parent waits, each is
-// answered. It measures the time until the parent has ended, which continues after the last child.
+// endChildren starts a run with children, and answers all of them once they ask and the parent
+// waits. It measures the time until the parent has ended.
 func (r *report) endChildren(ctx context.Context, h *host, children int, pr *progress) error {
 	var asking atomic.Int64
 	ids := make(chan string, children)
@@ -111,7 +108,6 @@ func (r *report) endChildren(ctx context.Context, h *host, children int, pr *pro
 	return h.wentOn(ctx, id, children)
 }
 
-// wentOn returns an error unless the parent has continued once, after each of its children.
 func (h *host) wentOn(ctx context.Context, id string, children int) error {
 	run, err := h.Get(ctx, id)
 	if err == nil && (run.State != fsm.StateSucceeded || run.FinalText != strconv.Itoa(children) || run.Attempt != 2) {

@@ -12,9 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// fireDeadlines parks n runs that share one deadline, and measures the time from that deadline
-// until the last of them has fired. Each run then gets an automatic decision and is executed to its
-// end.
+// fireDeadlines parks n runs that share one deadline, and measures the time from it until the last
+// of them has fired. Each then gets an automatic decision and is executed to its end.
 func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress) error {
 	m, err := newModel(ctx, nil)
 	if err != nil {
@@ -66,8 +65,8 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 	return checkFiredOnce(ctx, h, n, id)
 }
 
-// parkingTime is several times the time to park n runs. Parking a run takes two commits, and a
-// round trip six; without group commit each waits for a separate flush.
+// parkingTime is several times the time to park n runs. Parking takes two commits, a round trip
+// six; without group commit each waits for a separate flush.
 func parkingTime(n int, roundTripsPerS float64) time.Duration {
 	each := 300 * time.Microsecond
 	if roundTripsPerS > 0 {
@@ -76,7 +75,6 @@ func parkingTime(n int, roundTripsPerS float64) time.Duration {
 	return 2*time.Second + time.Duration(n)*each
 }
 
-// checkFiredOnce returns an error unless each of the n deadlines has fired exactly once.
 func checkFiredOnce(ctx context.Context, h *host, n int, id func(int) string) error {
 	for i := range n {
 		run, history, err := store.ReadHistory(ctx, h.store, id(i))

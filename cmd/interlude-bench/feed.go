@@ -33,7 +33,6 @@ func startFeed(ctx context.Context, h *host, o options) (*feed, error) {
 	return f, nil
 }
 
-// readFeed reads until it has seen the ends of so many runs, and deletes the feed.
 func readFeed(ctx context.Context, c *lifecycle.Client, runs int) error {
 	for event, err := range c.Feed(ctx, "bench", lifecycle.FeedFilter{}) {
 		if err != nil {
@@ -54,5 +53,4 @@ func readFeed(ctx context.Context, c *lifecycle.Client, runs int) error {
 	return c.DeleteFeed(ctx, "bench")
 }
 
-// wait waits until the reader has seen all events.
 func (f *feed) wait() error { return <-f.done }

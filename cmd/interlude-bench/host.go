@@ -16,8 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// host is a program that uses the library: a lifecycle that serves, and an answerer that
-// immediately replies to every question.
+// host is a program that uses the library: a serving lifecycle, and an answerer.
 type host struct {
 	*lifecycle.Lifecycle
 	store    *timed
@@ -29,8 +28,8 @@ type host struct {
 	served   chan error
 }
 
-// agent asks one question and is done once it has the answer, with two exceptions: a run in talks
-// sends the messages of its channel and asks nothing; a run of readInbox asks ten questions.
+// agent asks one question and is done once it has the answer. But a run in talks sends the messages
+// of its channel and asks nothing, and a run of readInbox asks ten questions.
 func agent(talks *sync.Map) engine.Engine {
 	return engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) > 0 {
@@ -52,8 +51,7 @@ func agent(talks *sync.Map) engine.Engine {
 	})
 }
 
-// newHost opens the store and serves. Its concurrency exceeds the number of simultaneous runs, so
-// that no run waits for a slot.
+// newHost opens the store and serves with enough concurrency for all runs.
 func newHost(ctx context.Context, p *place) (*host, error) {
 	observed, err := newTelemetry(p.o.telemetry)
 	if err != nil {
@@ -127,7 +125,6 @@ func (r *replier) leave() error {
 	return r.store.Close()
 }
 
-// reply sends the reply through the other node, if there is one.
 func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) error {
 	c := h.Client
 	if h.other != nil {
@@ -137,11 +134,10 @@ func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) er
 	return err
 }
 
-// spec is the specification of a round trip's run.
 func spec() lifecycle.Spec { return lifecycle.Spec{Prompt: "Build the release, ask, and ship it."} }
 
-// trip is one round trip: it submits a run and waits for its end. The answerer replies to the
-// question. With follow it also reads the run's events, as a front end does.
+// trip is one round trip: it submits a run and waits for its end. With follow it also reads the
+// run's events, as a front end does.
 func (h *host) trip(ctx context.Context, follow bool) error {
 	run, err := h.Submit(ctx, spec())
 	if err != nil {

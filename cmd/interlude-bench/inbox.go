@@ -15,13 +15,11 @@ import (
 )
 
 const (
-	// inboxPrefix begins the ids of runs whose questions stay open for the inbox.
 	inboxPrefix = "inbox-"
 	// inboxGroups is the number of audiences, inboxAsked the number of questions that a run asks
 	// together.
 	inboxGroups, inboxAsked = 50, 10
-	// inboxReads is the number of first pages that are read.
-	inboxReads = 2000
+	inboxReads              = 2000
 )
 
 // others is the audience of parked runs, whose inboxes are not read.

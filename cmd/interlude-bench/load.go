@@ -10,10 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errEnough ends a soak.
 var errEnough = errors.New("enough")
 
-// load makes round trips until next returns false, at most concurrency at the same time.
 func load(ctx context.Context, h *host, concurrency int, follow bool, next func() bool) error {
 	trips, ctx := errgroup.WithContext(ctx)
 	for range concurrency {

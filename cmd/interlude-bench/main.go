@@ -1,6 +1,5 @@
 // Interlude-bench measures interlude's round trip: a host submits a run, a turn asks, a person
-// replies immediately, and the next turn finishes the run. The engine does nothing, so this
-// measures the library and its store.
+// replies immediately, and the next turn finishes the run. The engine does nothing.
 //
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -parked 1000000
@@ -32,7 +31,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// options are the command line.
 type options struct {
 	store       string
 	db          string
@@ -145,7 +143,6 @@ func main() {
 	}
 }
 
-// measure runs the phases one after another.
 func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	place, err := newPlace(ctx, o)
 	if err != nil {

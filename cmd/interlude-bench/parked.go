@@ -30,8 +30,8 @@ func newIDs(prefix string) func(int) string {
 	return func(i int) string { return fmt.Sprintf("%s%s-%08d", prefix, now, i) }
 }
 
-// model is a waiting run made by the library. Its copies can be stored without executing a turn for
-// each.
+// model is a waiting run made by the library, whose copies can be stored without executing a turn
+// for each.
 type model struct {
 	created, asked store.Commit
 	started        store.Event
@@ -42,8 +42,7 @@ type model struct {
 var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
 // newModel executes a run until it waits for the policy's audience, and returns its commits. The
-// run is not strict: it gets an automatic decision at its deadline, so that a copy's deadline
-// fires.
+// run is not strict, so that a copy's deadline fires.
 func newModel(ctx context.Context, ask *lifecycle.AskPolicy) (*model, error) {
 	kept := memory.New()
 	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})
@@ -80,7 +79,6 @@ func newModel(ctx context.Context, ask *lifecycle.AskPolicy) (*model, error) {
 	}, nil
 }
 
-// copy returns the commits of a copy of the model: its submission, and its parking.
 func (m *model) copy(id, owner string, deadline time.Time) (created, asked store.Commit) {
 	named := func(c store.Commit) store.Commit {
 		c.Run = c.Run.Clone()
@@ -99,7 +97,6 @@ func (m *model) copy(id, owner string, deadline time.Time) (created, asked store
 	return created, asked
 }
 
-// startedEvent returns the event with which a copy's turn starts.
 func (m *model) startedEvent(id string) store.Event {
 	return store.Event{Seq: m.started.Seq, Body: bytes.ReplaceAll(m.started.Body, []byte(m.id), []byte(id))}
 }
@@ -112,9 +109,8 @@ func (m *model) start(r store.Run, _ []byte) (store.Commit, error) {
 	return c, nil
 }
 
-// park stores n parked copies of the model. It registers a node that claims the copies to start
-// them. No other node can, because the copies are held back until their deadline, and only park
-// claims with a later time.
+// park stores n parked copies of the model. Its node claims the copies to start them. No other node
+// can: they are held back until their deadline, and only park claims with a later time.
 func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time,
 	b *bar) (err error) {
 	if n == 0 {
@@ -234,8 +230,8 @@ func (r *report) startHost(ctx context.Context, p *place, pr *progress) (*host, 
 	return h, nil
 }
 
-// recovery makes round trips until every parked run is read as recovered, and counts the commits of
-// the host's start without those of the round trips.
+// recovery makes round trips until every parked run is recovered, and counts the commits of the
+// host's start without theirs.
 func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *progress) error {
 	b := pr.start("recovery, with traffic", r.Parked)
 	defer b.end()

@@ -24,7 +24,6 @@ type counted interface {
 	store.Meter
 }
 
-// place is the location of the runs.
 type place struct {
 	o    options
 	dir  string // a temporary folder; empty for the caller's file
@@ -65,8 +64,8 @@ func (p *place) open(ctx context.Context) (counted, error) {
 	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
 }
 
-// awaitWriteback waits until the system, and a server's vacuum, have processed the millions of rows
-// written before.
+// awaitWriteback waits until the system and a server's vacuum have processed the rows written
+// before.
 func (p *place) awaitWriteback() {
 	if p.dsn != "" {
 		p.vacuum()
@@ -118,7 +117,6 @@ func (t *timed) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, err
 }
 
-// Recent forwards to the store's cache, as without a wrapper.
 func (t *timed) Recent(id string) (run store.Run, ok bool) {
 	if recent, is := t.counted.(store.RecentReader); is {
 		return recent.Recent(id)
@@ -126,7 +124,6 @@ func (t *timed) Recent(id string) (run store.Run, ok bool) {
 	return run, false
 }
 
-// drain returns the times of the claims since the last call.
 func (t *timed) drain() []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -26,8 +26,6 @@ func (p *place) serve(ctx context.Context) error {
 	return nil
 }
 
-// serverSettings are usual for a medium-size server. Settings for durability keep PostgreSQL's
-// defaults.
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
 func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
@@ -37,7 +35,6 @@ func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
 	return postgres.Open(ctx, p.dsn, postgres.Options{Schema: p.schema, NoGroupCommit: !p.o.group})
 }
 
-// unserve removes everything that serve and open have created.
 func (p *place) unserve() {
 	switch {
 	case p.server != nil:
@@ -48,8 +45,8 @@ func (p *place) unserve() {
 	}
 }
 
-// vacuum does immediately the work of the server's autovacuum. Errors are ignored: a user without
-// the right has to wait for autovacuum.
+// vacuum does the work of the server's autovacuum now. Errors are ignored: a user without the right
+// has to wait.
 func (p *place) vacuum() {
 	for _, table := range []string{"states", "runs", "events", "settled"} {
 		_ = p.exec("VACUUM (ANALYZE) " + pgx.Identifier{p.schema, table}.Sanitize())

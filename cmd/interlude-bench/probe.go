@@ -24,8 +24,8 @@ const (
 )
 
 // probe writes plain rows of this size into a place of the same kind: a map in memory; a table
-// without indexes in a SQLite file on the same disk, with the same settings, through the driver's
-// interface; or a new table on the same server.
+// without indexes in a SQLite file on the same disk, with the same settings and driver; or a new
+// table on the same server.
 func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	if p.kept != nil {
 		return probeMemory(rowBytes, p.o.probeFor), nil

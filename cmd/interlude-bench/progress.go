@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// progress draws a bar for each phase, only on a terminal.
+// progress draws a bar for each phase on a terminal.
 type progress struct {
 	out *os.File // nil if standard error is not a terminal
 }
@@ -20,7 +20,6 @@ func newProgress(f *os.File) *progress {
 	return &progress{out: f}
 }
 
-// bar shows the progress of one phase.
 type bar struct {
 	out   *os.File
 	name  string
@@ -54,7 +53,6 @@ func (b *bar) at(done int) {
 		min(100*done/max(b.total, 1), 100), float64(done)/now.Sub(b.begun).Seconds())
 }
 
-// end removes the bar from the terminal.
 func (b *bar) end() {
 	if b.out != nil {
 		fmt.Fprint(b.out, "\r\x1b[K")

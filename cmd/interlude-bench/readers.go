@@ -17,8 +17,8 @@ import (
 // messagesPerS is the total number of messages per second for the followers.
 const messagesPerS = 1000
 
-// followers starts n live runs whose agents send messages, each with one follower. It measures the
-// time until a message reaches its follower. Each follower must see every event, in order.
+// followers starts n live runs whose agents send messages, each with one follower, and measures the
+// time until a message reaches it. Each follower must see every event, in order.
 func (r *report) followers(ctx context.Context, h *host, o options, pr *progress) error {
 	n, total := o.followers, int(o.followFor.Seconds()*messagesPerS)
 	b := pr.start("followers", total)
@@ -134,8 +134,8 @@ func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error
 	return nil
 }
 
-// chatter writes messages until the run's log has n events, and then cancels the run. For speed it
-// commits them in batches; an engine's turn would report each separately.
+// chatter writes messages until the run's log has n events, and then cancels the run. It commits
+// them in batches; an engine's turn would report each separately.
 func (h *host) chatter(ctx context.Context, n int) (string, error) {
 	job := spec()
 	job.NotBefore = time.Now().Add(24 * time.Hour) // so that no node claims the run

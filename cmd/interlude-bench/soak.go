@@ -22,7 +22,6 @@ type soaked struct {
 	GoroutinesAfter  int       `json:"goroutines_after"`
 }
 
-// keepFor is the time after which a soak deletes a run that has ended.
 const keepFor = 20 * time.Second
 
 // soak makes round trips at half the measured speed, and prunes runs that ended some time ago.
@@ -96,8 +95,7 @@ func (h *host) pruneOften(ctx context.Context, s *soaked) error {
 	}
 }
 
-// settledGoroutines counts the goroutines. It waits up to one second for their number to fall to
-// want.
+// settledGoroutines counts the goroutines, waiting up to a second for their number to fall to want.
 func settledGoroutines(want int) int {
 	for range 100 {
 		if runtime.NumGoroutine() <= want {
@@ -108,7 +106,6 @@ func settledGoroutines(want int) int {
 	return runtime.NumGoroutine()
 }
 
-// pace spreads round trips evenly over time.
 type pace struct {
 	begun time.Time
 	perS  float64

@@ -17,5 +17,5 @@ func cpuTime() time.Duration {
 }
 
 // flushPages waits until the system has written its delayed pages, so that the next phase does not
-// pay for parking and recovery.
+// pay for them.
 func flushPages() { syscall.Sync() }

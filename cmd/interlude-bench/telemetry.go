@@ -18,8 +18,8 @@ import (
 // collectEvery is the interval at which metrics are collected, the shortest that Gauges recommends.
 const collectEvery = 10 * time.Second
 
-// telemetry is OpenTelemetry's SDK as a host installs it, with exporters that discard everything:
-// it measures all but the network. The zero value is a host without telemetry.
+// telemetry is OpenTelemetry's SDK as a host installs it, with exporters that discard everything.
+// The zero value is a host without telemetry.
 type telemetry struct {
 	observer lifecycle.Observer
 	gauges   func(*lifecycle.Client, store.Meter) (stop func() error, err error)
@@ -59,7 +59,6 @@ func newTelemetry(kind string) (*telemetry, error) {
 	return t, nil
 }
 
-// watch collects the gauges too.
 func (t *telemetry) watch(c *lifecycle.Client, stored store.Meter) error {
 	if t.gauges == nil {
 		return nil
@@ -72,7 +71,6 @@ func (t *telemetry) watch(c *lifecycle.Client, stored store.Meter) error {
 	return nil
 }
 
-// end stops the SDK.
 func (t *telemetry) end(ctx context.Context) (err error) {
 	for _, leave := range t.leave {
 		err = errors.Join(err, leave(ctx))
@@ -80,7 +78,6 @@ func (t *telemetry) end(ctx context.Context) (err error) {
 	return err
 }
 
-// discard discards spans.
 type discard struct{}
 
 func (discard) ExportSpans(context.Context, []trace.ReadOnlySpan) error { return nil }

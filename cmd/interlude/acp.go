@@ -15,7 +15,6 @@ import (
 )
 
 // acpAgent returns an engine for the command of an agent that speaks the Agent Client Protocol.
-// Spaces separate the words of the command.
 func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	words := strings.Fields(cmd)
 	if len(words) == 0 {

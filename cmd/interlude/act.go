@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// act is the behavior of the demo agent and the scripted model with any skill: they ask two
+// act is the behavior of the demo agent, and of the scripted model with any skill: they ask two
 // questions, greet, and return an output.
 type act struct {
 	given  []string // the replies so far, in the order of the questions
@@ -32,7 +32,6 @@ var asked = []struct {
 	{engine.Question{Kind: engine.Confirm, Prompt: "May I write it into a file?"}, "no"},
 }
 
-// next returns the next question; nil if all are answered.
 func (a act) next() *engine.Question {
 	if n := len(a.given); !a.alone && n < len(asked) {
 		return &asked[n].Question
@@ -40,7 +39,6 @@ func (a act) next() *engine.Question {
 	return nil
 }
 
-// remark is the agent's first text in a turn.
 func (a act) remark() string {
 	switch n := len(a.given); {
 	case n == 0:
@@ -52,7 +50,6 @@ func (a act) remark() string {
 	}
 }
 
-// reply is the answer to a question.
 func (a act) reply(i int) string {
 	if i < len(a.given) && !strings.HasPrefix(a.given[i], "The user did not respond") {
 		return strings.TrimSpace(a.given[i])
@@ -60,7 +57,6 @@ func (a act) reply(i int) string {
 	return asked[i].otherwise
 }
 
-// greeting is the result of the run.
 func (a act) greeting() string {
 	switch tone := a.reply(0); tone {
 	case "friendly":
@@ -74,7 +70,6 @@ func (a act) greeting() string {
 	}
 }
 
-// file is the file for the greeting; empty for none.
 func (a act) file() string {
 	may := interaction.Answer{Resolution: interaction.UserReply, Text: a.reply(1)}
 	if yes, _ := may.Yes(); !yes || a.folder == "" {
@@ -102,7 +97,6 @@ func (a act) output() (json.RawMessage, error) {
 	return json.Marshal(sample(schema, known, 0))
 }
 
-// maxNesting limits the depth of a sample.
 const maxNesting = 32
 
 // sample returns a small value that matches a simple schema, with known values for the members that

@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 )
 
-// commandLines are the agents with a command line.
 var commandLines = []struct {
 	name    string // also the program's name
 	install string // the npm package
@@ -30,7 +29,6 @@ var commandLines = []struct {
 	{"qwen", "@qwen-code/qwen-code", []string{"OPENAI_API_KEY"}, agents.Qwen},
 }
 
-// acpPrefix precedes the command of an agent that speaks the Agent Client Protocol.
 const acpPrefix = "acp:"
 
 func agentNames() []string {
@@ -41,8 +39,8 @@ func agentNames() []string {
 	return append(names, acpPrefix+"CMD", demo)
 }
 
-// engine creates the engine for the chosen agent. With -offline, a scripted model replaces the
-// agent's language model.
+// engine creates the chosen agent's engine. With -offline, a scripted model replaces the language
+// model.
 func (j *job) engine(d *death) (engine.Engine, error) {
 	if j.agent == demo {
 		if j.sticky {

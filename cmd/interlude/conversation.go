@@ -36,7 +36,6 @@ type conversation struct {
 	times
 }
 
-// times are durations computed from the events.
 type times struct {
 	turnBegan, asked time.Time
 	work, waits      time.Duration
@@ -101,13 +100,11 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 	}
 }
 
-// followed is an event, or the error that ends the events.
 type followed struct {
 	lifecycle.Event
 	err error
 }
 
-// watch follows the run from its first event.
 func (c *conversation) watch(ctx context.Context) <-chan followed {
 	events := make(chan followed)
 	go func() {
@@ -123,7 +120,6 @@ func (c *conversation) watch(ctx context.Context) <-chan followed {
 	return events
 }
 
-// reply answers the open question.
 func (c *conversation) reply(ctx context.Context, text string) error {
 	text = strings.TrimSpace(text)
 	if !c.in.consumeLine() {
@@ -155,7 +151,6 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 	return nil
 }
 
-// unanswered handles an open question without more replies.
 func (c *conversation) unanswered() {
 	if c.quiet && c.open != nil && c.in.err != nil {
 		c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
@@ -166,7 +161,7 @@ func (c *conversation) unanswered() {
 }
 
 // replyTo parses a reply: JSON is a value if the question accepts one, yes and no decide an
-// approval, and everything else is a text.
+// approval, everything else is a text.
 func replyTo(q *lifecycle.InputRequired, text string) (lifecycle.Reply, error) {
 	chosen, err := choose(q, text)
 	risky := q.Kind == string(lifecycle.RiskAck) || q.Subject != nil && q.Subject.Risk != ""

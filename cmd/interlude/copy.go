@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// Limits of a skill that is copied for an agent.
 const (
 	maxFiles = 2000
 	maxBytes = 64 << 20
 )
 
-// copySkill copies the skill's regular files into the agent's folder, as they were when the run was
-// submitted. Hidden files are omitted.
+// copySkill copies the skill's regular files, except hidden ones, into the agent's folder, as they
+// were when the run was submitted.
 func copySkill(work, folder string) error {
 	files, room := 0, int64(maxBytes)
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -21,14 +21,13 @@ type death struct {
 	when string
 	// now receives a value in the middle of a turn, which then stops.
 	now chan struct{}
-	// modeled means that the scripted model chooses the moment. Otherwise it is when the agent's
-	// first message is stored.
+	// modeled: the scripted model chooses the moment. Otherwise it is when the agent's first
+	// message is stored.
 	modeled bool
 }
 
 func newDeath(when string) *death { return &death{when: when, now: make(chan struct{}, 1)} }
 
-// strike reports the middle of the turn.
 func (d *death) strike() {
 	select {
 	case d.now <- struct{}{}:
@@ -36,7 +35,7 @@ func (d *death) strike() {
 	}
 }
 
-// store returns the program's store. With -kill running it stops a turn in its middle.
+// store returns the program's store, which with -kill running stops a turn in its middle.
 func (d *death) store(s *sqlite.Store) store.Store {
 	if d.when != killRunning || d.modeled {
 		return s
@@ -44,7 +43,7 @@ func (d *death) store(s *sqlite.Store) store.Store {
 	return deadly{s, s, d}
 }
 
-// deadly is a store that stores the agent's first message and never returns from that commit.
+// deadly stores the agent's first message and never returns from that commit.
 type deadly struct {
 	store.Store
 	store.Watcher

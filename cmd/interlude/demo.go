@@ -11,8 +11,7 @@ import (
 // demo is the built-in agent.
 const demo = "demo"
 
-// demoAgent is an agent in this process. Its memory is its session handle, which is committed with
-// the run's state.
+// demoAgent is an agent in this process. Its memory is its session handle.
 func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	a := act{alone: t.Mode == engine.Auto, folder: t.ArtifactDir, schema: t.OutputSchema}
 	if t.Session != nil {
@@ -36,7 +35,6 @@ func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 	return o, err
 }
 
-// play executes one turn.
 func (a act) play() (engine.Outcome, error) {
 	if q := a.next(); q != nil {
 		return engine.Ask(*q), nil

@@ -15,8 +15,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// end stops serving and prints the run's state. After Serve has returned, no turn of the run
-// executes here.
 func (c *conversation) end(ctx context.Context) (int, error) {
 	c.screen.clear()
 	if ctx.Err() != nil {
@@ -33,7 +31,7 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 	return c.printState(r), nil
 }
 
-// printState prints the state of the run, and returns the program's exit status.
+// printState prints the run's state, and returns the program's exit status.
 func (c *conversation) printState(r lifecycle.Run) int {
 	switch {
 	case r.State == lifecycle.StateSucceeded:
@@ -64,7 +62,6 @@ func (c *conversation) printState(r lifecycle.Run) int {
 	return goesOn
 }
 
-// took describes the time of turns and waits.
 func (c *conversation) took() string {
 	text := terminal.Span(c.work) + " of work"
 	if c.waits > 0 {
@@ -73,7 +70,6 @@ func (c *conversation) took() string {
 	return text
 }
 
-// results shows the output and the artifacts.
 func (c *conversation) results(r lifecycle.Run) {
 	if r.Output != nil {
 		var pretty bytes.Buffer
@@ -117,7 +113,7 @@ func near(path string) string {
 	return path
 }
 
-// resumeCommand returns the command that continues the run: this one without its single-use flags.
+// resumeCommand returns this command without its single-use flags.
 func resumeCommand(name string, args []string) string {
 	words := []string{programName(name), "run"}
 	once := map[string]bool{"kill": true, "reply": true}
@@ -135,7 +131,6 @@ func resumeCommand(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// programName is the command by which this program was called.
 func programName(name string) string {
 	if strings.Contains(name, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/interlude"

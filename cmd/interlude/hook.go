@@ -23,7 +23,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// noticeEntry is a receiver of notices: a webhook, a chat channel, or people with mail.
 type noticeEntry struct {
 	Name string `json:"name"`
 	// Webhook is the URL of a webhook. SecretEnv is the environment variable with its secret.
@@ -74,7 +73,6 @@ func (n *noticeEntry) check() (err error) {
 	return err
 }
 
-// sender returns the sender of the notices, without connecting.
 func (n *noticeEntry) sender() (notify.Sender, error) {
 	network := netguard.Network{Allow: n.allow, PlainHTTP: n.PlainHTTP}
 	var sender notify.Sender
@@ -108,7 +106,6 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 	return sender, nil
 }
 
-// secretIn returns the value of an environment variable that must be set.
 func secretIn(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("no environment variable is named for it")
@@ -119,7 +116,7 @@ func secretIn(name string) (string, error) {
 	return "", fmt.Errorf("set $%s", name)
 }
 
-// message returns the text of the notice, with a link to the page if it is about a question.
+// message returns the notice's text, with a link to the page if it is about a question.
 func message(n notify.Notice, page string) notify.Message {
 	m := notify.DefaultMessage(n)
 	if page == "" {
@@ -174,8 +171,8 @@ type notices struct {
 
 func (n *notices) close() { _ = n.db.Close() } // the queue is stored
 
-// newNotices prepares the notices; nil if there are no receivers. On PostgreSQL the queue is in the
-// database of the runs, on SQLite in a file next to theirs.
+// newNotices prepares the notices; nil without receivers. On PostgreSQL the queue is in the runs'
+// database, on SQLite in a file next to theirs.
 func newNotices(ctx context.Context, to []*noticeEntry, d *console.Database, client *lifecycle.Client,
 	log *slog.Logger) (*notices, error) {
 	if len(to) == 0 {

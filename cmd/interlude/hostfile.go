@@ -17,9 +17,8 @@ import (
 )
 
 // hostFile is the configuration of serve: the file of -config, or its equivalent from flags. It has
-// no secrets: it names the environment variables that have them, and has only hashes of tokens.
+// no secrets: it names environment variables, and has hashes of tokens.
 type hostFile struct {
-	// Listen is the address of the page and the API.
 	Listen string `json:"listen"`
 	// Probes is the address of the probes and metrics; empty: none.
 	Probes string `json:"probes"`
@@ -83,7 +82,6 @@ func readHostFile(name string) (*hostFile, error) {
 	return h, nil
 }
 
-// decode reads JSON without unknown fields.
 func (h *hostFile) decode(body []byte) error {
 	in := json.NewDecoder(bytes.NewReader(body))
 	in.DisallowUnknownFields()

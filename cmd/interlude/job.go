@@ -26,7 +26,6 @@ type job struct {
 	server *modeltest.Server // the scripted model of -offline
 }
 
-// job reads the skill folder.
 func (o *options) job() (*job, error) {
 	abs, err := filepath.Abs(o.folder)
 	if err != nil {
@@ -67,7 +66,7 @@ func (o *options) job() (*job, error) {
 	return j, nil
 }
 
-// read creates the spec from the folder, in the command line's mode or else in a mode of the skill.
+// read creates the spec from the folder, in the command line's mode or else the skill's.
 func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	modes := []lifecycle.Mode{o.mode}
 	if o.mode == "" {
@@ -112,7 +111,6 @@ func (o *options) engineName() string {
 	return name
 }
 
-// tidy turns a command into one word.
 func tidy(cmd string) string {
 	word := strings.Map(func(r rune) rune {
 		switch {
@@ -127,7 +125,6 @@ func tidy(cmd string) string {
 	return word[max(0, len(word)-40):]
 }
 
-// open opens the file of the runs.
 func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, misusef("cannot create the folder for runs: %w; choose another folder with -data", err)
@@ -135,7 +132,7 @@ func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
 	return sqlite.Open(ctx, filepath.Join(j.dir, "runs.db"), sqlite.Options{})
 }
 
-// resumeOrSubmit returns a run that has not ended, or submits one; begun tells them apart.
+// resumeOrSubmit returns a run that has not ended, or submits one (begun).
 func (j *job) resumeOrSubmit(ctx context.Context, lc *lifecycle.Lifecycle) (_ lifecycle.Run, begun bool, _ error) {
 	if j.run != "" {
 		r, err := lc.Get(ctx, j.run)
@@ -168,7 +165,6 @@ func first(runs []lifecycle.Run) (r lifecycle.Run) {
 	return r
 }
 
-// close ends the scripted model.
 func (j *job) close() {
 	if j.server != nil {
 		_ = j.server.Close() // its agent has ended

@@ -14,7 +14,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// options are the flags of the command line.
 type options struct {
 	folder string // the skill's
 
@@ -39,7 +38,6 @@ type options struct {
 	given map[string]bool // the flags on the command line
 }
 
-// newOptions defines the flags.
 func newOptions(flags *flag.FlagSet) *options {
 	o := &options{}
 	o.agentFlags(flags)
@@ -62,7 +60,6 @@ func newOptions(flags *flag.FlagSet) *options {
 	return o
 }
 
-// agentFlags defines the flags that choose an agent.
 func (o *options) agentFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; default: the skill's choice if it has "+
 		"one, otherwise demo")
@@ -114,7 +111,6 @@ func list(to *[]string) func(string) error {
 	}
 }
 
-// check returns the first fault of the command line.
 func (o *options) check(folders []string) error {
 	if len(folders) > 0 {
 		o.folder = folders[0]

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// person returns the replies one by one: first those on the command line, then the lines of
-// standard input.
+// person returns the replies one by one: those on the command line, then the lines of standard
+// input.
 type person struct {
 	lines chan string // closed after the last one
 	err   error       // the read error; set before lines is closed

@@ -12,7 +12,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// The agent's names for the scripted model.
 const (
 	scriptedModel = "modeltest"
 	noKey         = "no-key-is-needed"
@@ -65,7 +64,6 @@ func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
 	return modeltest.Text(a.final())
 }
 
-// writing is a tool call that writes a file, with the agent's own tool.
 func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
 	if call := c.Write(file, text); call != nil {
 		return call
@@ -73,7 +71,6 @@ func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
 	return c.Shell("printf %s " + command.Quote(text) + " >" + command.Quote(file))
 }
 
-// Parts of the library's prompts.
 var (
 	artifactFolder = regexp.MustCompile(`Write every file that is a result of your work into this folder: (.+)`)
 	outputSchema   = regexp.MustCompile("(?s)```json-schema\n(.*?)\n```")
@@ -81,7 +78,6 @@ var (
 
 const workingAlone = "## Working alone"
 
-// recalled is the act up to the end of the conversation.
 func recalled(c modeltest.Conversation) act {
 	a := act{nonce: script.Nonce(c.Users())}
 	question := -1 // the last one asked

@@ -32,7 +32,6 @@ var runVerb = command.Verb{
 	},
 }
 
-// play runs the skill.
 func (o *options) play(ctx context.Context, c command.Call) (_ int, err error) {
 	j, err := o.job()
 	if err != nil {

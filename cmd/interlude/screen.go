@@ -44,7 +44,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// The styles.
 const (
 	plain = terminal.Plain
 	bold  = terminal.Bold
@@ -54,7 +53,6 @@ const (
 	amber = terminal.Amber
 )
 
-// line prints a text of one or more lines.
 func (s *screen) line(style terminal.Style, text string) {
 	s.clear()
 	text = terminal.Text(text)
@@ -64,18 +62,15 @@ func (s *screen) line(style terminal.Style, text string) {
 	fmt.Fprintln(s.to, text)
 }
 
-// text prints an agent's text, indented.
 func (s *screen) text(style terminal.Style, text string) {
 	s.line(style, terminal.Wrap(terminal.Text(text), "  "))
 }
 
-// prompt prints the prompt for typing.
 func (s *screen) prompt() {
 	s.clear()
 	fmt.Fprint(s.to, "> ")
 }
 
-// now shows the current status on a terminal.
 func (s *screen) now(text string) {
 	if !s.live {
 		return
@@ -84,7 +79,6 @@ func (s *screen) now(text string) {
 	s.status = true
 }
 
-// clear removes the status.
 func (s *screen) clear() {
 	if s.status {
 		fmt.Fprint(s.to, "\r\x1b[K")
@@ -92,7 +86,6 @@ func (s *screen) clear() {
 	}
 }
 
-// event prints an event as JSON, with -json.
 func (s *screen) event(e lifecycle.Event) error {
 	if s.events == nil {
 		return nil

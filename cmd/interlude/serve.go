@@ -56,12 +56,10 @@ var serveVerb = command.Verb{
 }
 
 const (
-	// hookSecret is the variable with the secret of -webhook.
 	hookSecret    = "INTERLUDE_WEBHOOK_SECRET"
 	defaultListen = "127.0.0.1:8080"
 )
 
-// serving is a call of interlude serve.
 type serving struct {
 	db                   *console.Database
 	agent                *options
@@ -77,7 +75,6 @@ type serving struct {
 // dir is the default folder for runs, without -db.
 const dir = ".interlude"
 
-// host returns the configuration from the file or the flags.
 func (s *serving) host() (*hostFile, error) {
 	if s.config != "" {
 		for _, name := range s.given {
@@ -118,7 +115,6 @@ func (s *serving) host() (*hostFile, error) {
 	return h, nil
 }
 
-// jobs returns the agents by the names of their engines.
 func (s *serving) jobs(h *hostFile) map[string]*job {
 	if h.name == "" {
 		return map[string]*job{h.Agent: {options: s.agent, name: h.Agent, dir: h.Dir}}

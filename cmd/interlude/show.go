@@ -10,7 +10,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// opening prints the run's name and folder.
 func (c *conversation) opening(j *job, begun bool) {
 	if c.screen.events != nil {
 		return
@@ -86,7 +85,6 @@ func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
 	c.say(amber, "! "+terminal.Name(w.Code)+": "+w.Detail, fresh)
 }
 
-// say shows a text, except with -json.
 func (c *conversation) say(style terminal.Style, text string, fresh bool) {
 	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
 		c.screen.text(style, brief(text))
@@ -99,7 +97,6 @@ func (c *conversation) note(style terminal.Style, text string, fresh bool) {
 	}
 }
 
-// changed shows a change of the run's state.
 func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fresh bool) {
 	if lifecycle.State(s.From) == lifecycle.StateRunning && c.turn > 0 {
 		if lifecycle.Trigger(s.Trigger) != lifecycle.TriggerRestartRequeue { // the time of its interruption is unknown
@@ -126,7 +123,6 @@ func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fres
 	}
 }
 
-// settled shows how a question was settled.
 func (c *conversation) settled(at time.Time, text string, style terminal.Style, fresh bool) {
 	if c.open != nil && fresh && c.screen.events == nil { // not by this terminal
 		c.screen.line(plain, "")
@@ -136,7 +132,7 @@ func (c *conversation) settled(at time.Time, text string, style terminal.Style, 
 	c.note(style, text+terminal.Span(at.Sub(c.asked)), fresh)
 }
 
-// ask asks the person a question. An older question may already be settled.
+// ask asks the person a question, unless it is already settled.
 func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	c.asked = q.AskedAt
 	if !fresh && (len(c.run.Open) == 0 || c.run.Open[0].ID != q.InteractionID) {
@@ -165,7 +161,6 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	c.unanswered()
 }
 
-// hint describes the expected reply and its deadline.
 func hint(q lifecycle.InputRequired) string {
 	text := "in your own words"
 	switch {

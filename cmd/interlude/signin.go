@@ -34,7 +34,6 @@ type signIn struct {
 	byHash map[[sha256.Size]byte]*tokenEntry
 }
 
-// tokenEntry is a token, and the person or program that it identifies.
 type tokenEntry struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups"`
@@ -106,7 +105,6 @@ func (p *proxyEntry) check() (err error) {
 	return err
 }
 
-// parsePrefixes reads ranges of addresses.
 func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
 	all := make([]netip.Prefix, 0, len(texts))
 	for i, text := range texts {
@@ -183,7 +181,6 @@ func foldID(id string) string {
 	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
 }
 
-// errID matches errors about IDs that a proxy must not send.
 var errID = errors.New("the sign-in sent an invalid name")
 
 // hiddenIn names the first invisible character of an ID; empty if there is none.

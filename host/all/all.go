@@ -35,7 +35,7 @@ import (
 // Host is what Serve serves. Lifecycle and Address are required.
 type Host struct {
 	// Lifecycle configures the runs: at least an engine, and a Store unless runs may end with the
-	// process. The caller opens the store, and closes it after Serve has returned.
+	// process. Close the store after Serve has returned.
 	Lifecycle lifecycle.Config
 	// Address is the TCP address of the page, the API and the links, for example "127.0.0.1:8080".
 	// A port 0 is replaced by a free one (Ready).
@@ -43,8 +43,7 @@ type Host struct {
 	// URL is the public address of the server, which links contain, for example
 	// "https://desk.example.com". Empty: the server's own address over HTTP.
 	URL string
-	// Web configures page and API. With the zero Options they serve only this machine, until
-	// Identify says who makes a request.
+	// Web configures page and API. Without Identify they serve only this machine.
 	Web web.Options
 	// LinkKeys sign links that answer a question. Empty: no links. Link has the other settings;
 	// Serve sets its Client, URL and Keys, and Page unless it is set.
@@ -68,9 +67,9 @@ type Host struct {
 const linkPath = "/answer/"
 
 // Serve serves the host until ctx ends, and then ends each part in order: no new request is
-// accepted, open requests and turns end within their grace periods, notices that were not sent stay
-// in the queue. It returns nil after that, or the first error: an invalid configuration, an address
-// in use, or an error of a part, which ends the others. A *lifecycle.StuckError lists engine calls
+// accepted, open requests and turns end within their grace periods, unsent notices stay in the
+// queue. It returns nil after that, or the first error: an invalid configuration, an address in
+// use, or an error of a part, which ends the others. A *lifecycle.StuckError lists engine calls
 // that have not returned.
 func Serve(ctx context.Context, h Host) (err error) {
 	var telemetry *otel.Telemetry
@@ -109,7 +108,6 @@ func Serve(ctx context.Context, h Host) (err error) {
 	return group.Wait()
 }
 
-// observe sets the observer of the runs to the telemetry.
 func (h *Host) observe() (*otel.Telemetry, error) {
 	telemetry, err := otel.New(*h.Telemetry)
 	if err != nil {
@@ -123,7 +121,6 @@ func (h *Host) observe() (*otel.Telemetry, error) {
 	return telemetry, nil
 }
 
-// parts returns what serves until its context ends.
 func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.Listener,
 ) (parts []func(context.Context) error, err error) {
 	base := strings.TrimSuffix(h.URL, "/")
@@ -187,8 +184,8 @@ func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links
 	return links, nil
 }
 
-// notices returns the host's notifier. It creates the feeds of new endpoints, so that the first run
-// that the server accepts has notices, too.
+// notices creates the feeds of new endpoints, so that the first run that the server accepts has
+// notices, too.
 func (h *Host) notices(ctx context.Context, client *lifecycle.Client, links *link.Links) (*notify.Notifier, error) {
 	cfg := h.Notices
 	cfg.Client = client

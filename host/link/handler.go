@@ -40,7 +40,6 @@ var statuses = map[Reason]int{
 	Settled: 409, Voted: 409, Claimed: 409, Expired: 410, Changed: 412, Unavailable: 503,
 }
 
-// refusal is a rejected request, with the data that its page shows.
 type refusal struct {
 	reason   Reason
 	question *lifecycle.Question // for Voted and Claimed
@@ -48,7 +47,6 @@ type refusal struct {
 	audience *lifecycle.Audience // the current audience, for Reassigned
 }
 
-// visit is one request for a page.
 type visit struct {
 	*capability
 
@@ -87,7 +85,6 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.write(w, r, v, refused, post)
 }
 
-// visit opens the link, and sends the reply of a POST.
 func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal) {
 	v, refused := l.open(r, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
 	switch {
@@ -156,7 +153,6 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	return v, nil
 }
 
-// load reads the question, open or settled.
 func (l *Links) load(ctx context.Context, v *visit) *refusal {
 	record, err := v.client.Question(ctx, v.run, v.capability.question)
 	if err != nil {
@@ -169,7 +165,7 @@ func (l *Links) load(ctx context.Context, v *visit) *refusal {
 	return nil
 }
 
-// refuse returns why the person cannot answer now; nil if the person can.
+// refuse returns why the person cannot answer now, or nil.
 func (l *Links) refuse(v *visit) *refusal {
 	q := &v.question
 	switch {
@@ -193,7 +189,6 @@ func (v *visit) notAsked() *refusal {
 	return &refusal{reason: Reassigned, audience: v.question.To}
 }
 
-// accept sends the reply in the form.
 func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusal {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -224,7 +219,7 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 }
 
 // reload reads the question again after a refused answer, for the page. It returns err, or its own
-// error if the question cannot be read.
+// error.
 func (l *Links) reload(ctx context.Context, v *visit, err error) error {
 	if !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err, lifecycle.ErrKeyConflict) &&
 		!errors.Is(err, lifecycle.ErrClaimed) && !errors.Is(err, lifecycle.ErrVoted) &&
@@ -261,7 +256,6 @@ func (l *Links) explain(v *visit, err error) *refusal {
 	return &refusal{reason: Unavailable}
 }
 
-// choices are the answers offered as buttons, in addition to free text.
 func choices(q *lifecycle.Question) []lifecycle.Option {
 	switch {
 	case len(q.Options) > 0:

@@ -134,7 +134,6 @@ func (l *Links) For(runID string, q lifecycle.Question, options ...Option) (stri
 	return l.address + l.config.Keys[0].seal(&c), nil
 }
 
-// now is the time that decides about expiry.
 func (l *Links) now() time.Time {
 	if l.config.Clock != nil {
 		return l.config.Clock.Now()
@@ -142,7 +141,6 @@ func (l *Links) now() time.Time {
 	return l.config.Client.Now()
 }
 
-// fullPage returns the address of the host's page; empty if there is none.
 func (l *Links) fullPage(c *capability) string {
 	if l.config.Page == nil {
 		return ""

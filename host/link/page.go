@@ -54,7 +54,6 @@ var texts = map[Reason][2]string{
 	Unavailable: {"The service is unavailable", "Try the same link again later. Your answer counts only once."},
 }
 
-// view is the data of the template.
 type view struct {
 	Name, Heading, Text string
 	Reason              Reason
@@ -137,7 +136,6 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 // pageTimeout limits the sending of a page.
 const pageTimeout = 10 * time.Second
 
-// refused sets the data of a page without a question.
 func (s *view) refused(r *refusal) {
 	s.Reason, s.Heading, s.Text = r.reason, texts[r.reason][0], texts[r.reason][1]
 	switch {
@@ -169,7 +167,6 @@ func howSettled(r *lifecycle.Record) string {
 	return "It was answered."
 }
 
-// ask sets the data of a page with a question.
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)

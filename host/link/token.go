@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// capability is the content of a token.
 type capability struct {
 	run      string
 	question int
@@ -63,7 +62,7 @@ func (k *Key) seal(c *capability) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, k.sum(purpose, b)...))
 }
 
-// open returns the capability of a token and the key that signed it. Each token has exactly one
+// open returns a token's capability and the key that signed it. Each token has exactly one
 // spelling: base64 decoding ignores line breaks and trailing bits, so open encodes the bytes again
 // and compares.
 func open(keys []Key, token string) (*capability, *Key, error) {
@@ -106,7 +105,6 @@ func keyOf(keys []Key, id string) *Key {
 	return nil
 }
 
-// decode reads the payload after the key's id.
 func decode(b []byte) (*capability, bool) {
 	if len(b) < fixedBytes+1 {
 		return nil, false
@@ -131,8 +129,8 @@ func decode(b []byte) (*capability, bool) {
 // seen returns the digest in the form of interaction.Reply.Seen.
 func (c *capability) seen() string { return hex.EncodeToString(c.digest[:]) }
 
-// replyKey returns the idempotency key of the reply: the same for all links of a Key to this
-// question for this person. It is derived from the secret, so an attacker cannot use it first.
+// replyKey returns the reply's idempotency key: the same for all links of a Key to this question
+// for this person. It is derived from the secret, so an attacker cannot use it first.
 func (c *capability) replyKey(k *Key) string {
 	body := binary.BigEndian.AppendUint32(nil, uint32(c.question))
 	body = append(append(body, c.digest[:]...), c.run+"\x00"+c.person...)

@@ -68,7 +68,6 @@ func DefaultMessage(n Notice) Message {
 	return Message{}
 }
 
-// questionText is the question with its tool call and options.
 func questionText(q lifecycle.InputRequired) string {
 	var b strings.Builder
 	b.WriteString(interaction.VisibleProse(q.Prompt))
@@ -85,7 +84,6 @@ func questionText(q lifecycle.InputRequired) string {
 	return b.String()
 }
 
-// chat posts messages in one chat's format.
 type chat struct {
 	to      *url.URL
 	client  *http.Client
@@ -131,7 +129,6 @@ func (c *chat) Send(ctx context.Context, n Notice) error {
 	return post(ctx, c.client, c.clock, c.to, header, bytes.NewReader(body))
 }
 
-// cut shortens a text to MaxText, between two characters.
 func cut(text string) string {
 	const dots = "…"
 	if len(text) <= MaxText {
@@ -162,7 +159,6 @@ func slackBody(m Message) any {
 	}{slackText.Replace(m.Text), blocks}
 }
 
-// escapeAddress keeps an address inside its brackets.
 func escapeAddress(address string) string {
 	return strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", " ", "%20").Replace(address)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// maxAnswer limits how much of a response body is read.
 const maxAnswer = 64 << 10
 
 // StatusError is a response of a receiver other than 2xx.
@@ -58,7 +57,6 @@ func post(ctx context.Context, c *http.Client, clock lifecycle.Clock, to *url.UR
 	return refusal
 }
 
-// retryAfter returns the requested pause, from seconds or a date.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

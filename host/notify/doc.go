@@ -12,15 +12,11 @@
 // acceptance are stored in a Queue: a table of the host's database, or a separate file. A notice is
 // added to the queue before its event is acknowledged, and removed after it was accepted; a crash
 // in between only duplicates it. The queue is short: when it has notices of MaxRuns runs, the feed
-// waits. All notices take this path, because one path is simpler to prove than two.
-//
-// The alternative, notices as runs with the library's retries and holds, would need no table. But
-// these runs would appear among the host's runs and in the feed that they come from, and cost six
-// commits each.
+// waits.
 //
 // Any number of processes may serve the same endpoints: one reads the feed, all deliver. Claims
 // expire, so another process resends the notices of a process that died.
 //
-// Like every front end, the package calls lifecycle. engine/netguard restricts addresses.
-// docs/notify.md is the page for users and for authors of receivers.
+// engine/netguard restricts addresses. docs/notify.md is the page for users and for authors of
+// receivers.
 package notify

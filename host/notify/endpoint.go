@@ -13,14 +13,14 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// endpoint serves an Endpoint: one goroutine moves events from its feed to the queue, and one sends
+// endpoint serves an Endpoint: one goroutine moves events from its feed to the queue, one sends
 // them.
 type endpoint struct {
 	Endpoint
 	config *Config
 	logger *slog.Logger
 	// added and attempted wake the other goroutine before its next poll: notices were added to the
-	// queue, or the outcome of an attempt was stored, so there may be room.
+	// queue, or an attempt's outcome was stored, so there may be room.
 	added, attempted chan struct{}
 }
 
@@ -28,9 +28,9 @@ type endpoint struct {
 // time, so no other process sends the notice before its outcome is stored.
 const outcomeTimeout = 15 * time.Second
 
-// enqueue adds the feed's events to the queue until ctx ends. A feed can stay lost for days until
-// an operator resets it, so the loss is logged once, not at each poll, and again only after the
-// feed has worked in between.
+// enqueue adds the feed's events to the queue until ctx ends. A feed can stay lost until an
+// operator resets it, so the loss is logged once, and again only after the feed has worked in
+// between.
 func (e *endpoint) enqueue(ctx context.Context) {
 	lost := false
 	for ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (e *endpoint) enqueue(ctx context.Context) {
 }
 
 // readFeed adds events until an error, and calls onEvent for each. An event is acknowledged after
-// it was added: a crash in between adds it again, without effect while it is in the queue.
+// it was added; a crash in between adds it again, without effect while it is in the queue.
 func (e *endpoint) readFeed(ctx context.Context, onEvent func()) error {
 	var batch []Entry
 	for event, err := range e.config.Client.Feed(ctx, FeedName(e.Name), e.Filter) {
@@ -86,7 +86,6 @@ func (e *endpoint) readFeed(ctx context.Context, onEvent func()) error {
 	return ctx.Err()
 }
 
-// waitForRoom waits until fewer than MaxRuns runs have notices of the endpoint in the queue.
 func (e *endpoint) waitForRoom(ctx context.Context) error {
 	for {
 		count, err := e.config.Queue.Count(ctx, e.Name)
@@ -102,7 +101,6 @@ func (e *endpoint) waitForRoom(ctx context.Context) error {
 	}
 }
 
-// deliver sends due notices until ctx ends.
 func (e *endpoint) deliver(ctx context.Context) {
 	var sends sync.WaitGroup
 	defer sends.Wait()
@@ -141,14 +139,13 @@ func (e *endpoint) deliver(ctx context.Context) {
 	}
 }
 
-// claim claims up to n notices for the duration of an attempt and its outcome. Next is the due time
-// of the next notice; zero if there is none or it is unknown.
+// claim claims up to n notices for the duration of an attempt and its outcome. Next is when the
+// next notice is due; zero if there is none or it is unknown.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
 	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+outcomeTimeout), n)
 }
 
-// send makes an attempt and stores its outcome.
 func (e *endpoint) send(ctx context.Context, c Claimed) {
 	err := e.attempt(ctx, c)
 	now := e.config.Clock.Now()
@@ -184,7 +181,7 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 const abandonAfter = 5 * time.Second
 
 // attempt calls the sender. A call that does not return keeps one of the endpoint's Concurrency
-// until Serve ends, which limits the number of hung calls.
+// until Serve ends, which limits hung calls.
 func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 	n := Notice{ID: c.ID(), Endpoint: e.Name, Attempt: c.Attempt}
 	if err := json.Unmarshal(c.Body, &n.Event); err != nil {
@@ -223,7 +220,6 @@ func (e *endpoint) call(ctx context.Context, n Notice, sent chan<- error) {
 	err = e.Sender.Send(ctx, n)
 }
 
-// eventID is the notice's ID.
 func eventID(e lifecycle.Event) string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
 // pause returns the pause after an attempt: from half of the exponential backoff (share 0) to all
@@ -249,7 +245,6 @@ func (e *endpoint) wait(ctx context.Context, pause time.Duration, wake <-chan st
 	return ctx.Err()
 }
 
-// signal sends without blocking; one pending signal is enough.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -23,7 +23,6 @@ type memoryQueue struct {
 	next    nextRuns
 }
 
-// pendingRun has the pending notices of a run in the order of their numbers.
 type pendingRun struct {
 	id      string
 	notices []*stored
@@ -191,7 +190,6 @@ func (m *Memory) Bury(_ context.Context, endpoint string, c Claimed, now time.Ti
 	return nil
 }
 
-// claimed returns the notice if it was not claimed again since.
 func (m *Memory) claimed(endpoint string, c Claimed) *stored {
 	s := m.of(endpoint).notices[c.Key()]
 	if s == nil || !s.Died.IsZero() || s.Attempts != c.Attempt {

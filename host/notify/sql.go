@@ -219,7 +219,6 @@ func (q *SQL) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// text is a statement with the placeholders of the database.
 func (q *SQL) text(statement string) string {
 	if !q.numbered {
 		return statement

@@ -65,7 +65,6 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	return w, nil
 }
 
-// payload is the body of a webhook.
 type payload struct {
 	Type      string          `json:"type"`
 	Timestamp time.Time       `json:"timestamp"`

@@ -1,8 +1,7 @@
 // Package otel reports runs to OpenTelemetry: traces and metrics.
 //
 // Telemetry.Observer is a lifecycle.Observer. Its notifications arrive after the commit and may be
-// lost, so telemetry never changes an outcome. The events of a run are its complete record; spans
-// may be missing.
+// lost: spans may be missing, the events of a run are complete.
 //
 // A turn is a span, and the parent of its engine's spans. While a run waits for a person, no span
 // is open: each turn is a separate trace, with links to the span that submitted the run (Inject

@@ -13,9 +13,9 @@ import (
 
 // Gauges reports the load of all nodes (Client.Stats) each time metrics are collected, and the
 // commits of this process if stored is not nil. Each collection costs a call of Stats and, while
-// runs wait for answers, a call of CountInbox, which reads up to 1000 of them. So collect every ten
-// seconds or less often, and with many nodes on only one of them. A failed call reports nothing.
-// The returned function stops it. Without Config.Metrics it does nothing.
+// runs wait for answers, a call of CountInbox, which reads up to 1000 of them. So collect at most
+// every ten seconds, and on one node only. A failed call reports nothing. The returned function
+// stops it. Without Config.Metrics it does nothing.
 func (t *Telemetry) Gauges(client *lifecycle.Client, stored store.Meter) (stop func() error, err error) {
 	if t.meter == nil {
 		return func() error { return nil }, nil

@@ -72,20 +72,18 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 	return i, errors.Join(faults...)
 }
 
-// series is a combination of attributes.
 type series interface {
 	comparable
 	attributes() []attribute.KeyValue
 }
 
-// cached has the attribute sets of a metric as the options of its instruments. Sorting and hashing
-// a set costs more than recording a value, so each set is computed once. The zero value is empty.
+// cached has the attribute sets of a metric as the options of its instruments, since sorting and
+// hashing a set costs more than recording a value. The zero value is empty.
 type cached[K series] struct {
 	mu   sync.Mutex
 	sets map[K]*options // guarded by mu; at most maxSeries
 }
 
-// options are one attribute set, for a counter and for a histogram.
 type options struct {
 	add    []metric.AddOption
 	record []metric.RecordOption

@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Limits of the memory between the turns of a run.
 const (
 	maxRuns   = 10_000
 	maxEvents = 32 // per run
@@ -48,7 +47,6 @@ func (e *event) addTo(span trace.Span) {
 // place is an engine and a pool. There are few, so their attributes are built once.
 type place struct{ engine, pool string }
 
-// placeSpan is the common part of the spans of a place.
 type placeSpan struct {
 	name string
 	is   trace.SpanStartOption // its attributes, visible to samplers
@@ -63,8 +61,8 @@ func (t *Telemetry) note(id string, e event) {
 	}
 }
 
-// run returns the run's memory; t.mu is held. If there is no room, an arbitrary run is dropped,
-// whose next span then has fewer events.
+// run returns the run's memory; t.mu is held. Without room, an arbitrary run is dropped, whose next
+// span then has fewer events.
 func (t *Telemetry) run(id string) *runTrace {
 	r := t.runs[id]
 	if r == nil {
@@ -80,7 +78,6 @@ func (t *Telemetry) run(id string) *runTrace {
 	return r
 }
 
-// forget returns and removes the run's memory; nil if there is none.
 func (t *Telemetry) forget(id string) *runTrace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +90,7 @@ func (t *Telemetry) forget(id string) *runTrace {
 
 // startTurn starts the span of a turn, the parent of the engine's spans. It returns the span's
 // traceparent, which is stored at the end of the turn, so that the next turn's span can link to it
-// in any process. The traceparent of an unsampled span is not stored.
+// in any process. That of an unsampled span is not stored.
 func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
 	span := t.span(&s.ObservedRun, s.At, links(s.Meta, s.Before))
 	if at := span.SpanContext(); at.IsSampled() {
@@ -147,7 +144,7 @@ func (t *Telemetry) place(at place) *placeSpan {
 }
 
 // describe sets the attributes of a turn's span, and adds the events since the previous turn in
-// this process, such as the reply. remembered may be nil.
+// this process. remembered may be nil.
 func describe(span trace.Span, e *lifecycle.EndedTurn, remembered *runTrace) {
 	attributes := append(make([]attribute.KeyValue, 0, 8), attribute.String("interlude.run", e.RunID),
 		attribute.Int("interlude.attempt", e.Attempt), keyState.String(string(e.State)),

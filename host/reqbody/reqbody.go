@@ -2,9 +2,8 @@
 //
 // After the handler returns, net/http reads the rest of the body, without a limit unless
 // http.Server.ReadTimeout is set, which also ends streams. A client that announces a body and never
-// sends it would hold a connection and a file descriptor indefinitely, even if it may not use the
-// handler. Each handler of this project first calls Limit, and calls CloseUnread before it writes
-// its response.
+// sends it would hold a connection indefinitely. Each handler of this project first calls Limit,
+// and calls CloseUnread before it writes its response.
 package reqbody
 
 import (
@@ -15,8 +14,7 @@ import (
 	"time"
 )
 
-// grace limits the reading of an unread body after the response. A slower client loses its
-// connection, and perhaps the response.
+// grace limits the reading of an unread body after the response.
 const grace = 5 * time.Second
 
 // Body is the body of one request. As with http.Request.Body, its methods must not be called

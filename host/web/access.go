@@ -12,8 +12,8 @@ import (
 
 // Admission of requests and identification of their callers.
 
-// setSafeHeaders sets the headers of every response: no framing by other sites, no shared caching,
-// no MIME sniffing. Pages load only from this origin and execute no inline script.
+// setSafeHeaders sets headers of every response: no framing by other sites, no shared caching, no
+// MIME sniffing. Pages load only from this origin and execute no inline script.
 func setSafeHeaders(h http.Header) {
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Security-Policy", "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "+
@@ -61,7 +61,6 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request) *Problem {
 // localActor is the caller's ID in a server without Identify.
 const localActor = "local"
 
-// identify returns the caller of a request, or why it is refused.
 func (d *Server) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	if d.opts.Identify == nil {
 		if !d.fromHere(r) {
@@ -119,7 +118,6 @@ func (d *Server) fromHere(r *http.Request) bool {
 	return r.ProtoAtLeast(1, 1) && isHere(r.Host)
 }
 
-// isHere reports whether a host, with or without a port, names this machine.
 func isHere(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -5,8 +5,8 @@
 //
 // Each request is one lifecycle.Client call on behalf of the actor that Options.Identify returns
 // (lifecycle.Client.As), so lifecycle.Config.Authorize and the questions' audiences decide who may
-// do what, as for every other front end. If people answer a question through several front ends at
-// once, exactly one wins. The handler keeps no state between requests.
+// do what. If people answer a question through several front ends at once, exactly one wins. The
+// handler keeps no state between requests.
 //
 // The types of the JSON (Run, Question, Problem and so on) are exported because the names of the
 // OpenAPI schemas are theirs; a Go program needs Handler and Options, and the Show functions for
@@ -14,7 +14,6 @@
 //
 // Authentication is the host's job: without Identify, only requests from this machine are served.
 //
-// Start reading at routes.go; runs.go, questions.go and events.go make the calls, view.go selects
-// the fields that are shown, access.go admits requests, and problem.go turns errors into problems
-// (RFC 9457). docs/web.md is the page for users.
+// Start reading at routes.go; view.go selects the fields that are shown, access.go admits requests,
+// and problem.go turns errors into problems (RFC 9457). docs/web.md is the page for users.
 package web

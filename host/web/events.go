@@ -59,7 +59,7 @@ func (d *Server) followRoute(a *api) {
 	})
 }
 
-// beforeStream reads the run before the stream begins, while an error can still set the status.
+// beforeStream reads the run while an error can still set the status.
 func (d *Server) beforeStream(ctx context.Context, c *caller, id string, after uint64) (lifecycle.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeout)
 	defer cancel()

@@ -129,7 +129,7 @@ func (d *Server) problem(c *caller, err error) *Problem {
 }
 
 // hidden reports whether the refused call was about a run that its caller may not view. The answer
-// is then the same as for an unknown run, since run ids may be guessed and may be confidential.
+// is then as for an unknown run, since run ids may be guessed and may be confidential.
 func hidden(c *caller, err error) bool {
 	var refused *lifecycle.NotAllowedError
 	if !errors.As(err, &refused) || refused.RunID == "" || refused.Action == lifecycle.ActionSubmit {

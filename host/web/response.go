@@ -28,7 +28,6 @@ type response struct {
 
 func (r *response) Header() http.Header { return r.w.Header() }
 
-// Unwrap serves http.ResponseController.
 func (r *response) Unwrap() http.ResponseWriter { return r.w }
 
 func (r *response) WriteHeader(status int) {
@@ -49,7 +48,6 @@ func (r *response) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// problem replaces the buffered response by a problem.
 func (r *response) problem(p *Problem) {
 	r.status = 0
 	r.body.Reset()
@@ -92,10 +90,8 @@ func (r *response) finish() {
 	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may belong to another handler
 }
 
-// reads reports whether the request's method changes nothing.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// matchesTag reports whether an If-None-Match header contains the tag.
 func matchesTag(header, tag string) bool {
 	for want := range strings.SplitSeq(header, ",") {
 		want = strings.TrimSpace(want)

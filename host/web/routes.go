@@ -69,7 +69,6 @@ func (d *Server) newAPI() *api {
 	return a
 }
 
-// operation returns the part common to all routes.
 func (a *api) operation(method, id, path, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary,
@@ -78,10 +77,8 @@ func (a *api) operation(method, id, path, summary string) huma.Operation {
 	}
 }
 
-// call executes a request on behalf of its caller.
 type call[I, O any] func(context.Context, *caller, *I) (*O, error)
 
-// register registers a route whose errors become problems.
 func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)

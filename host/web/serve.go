@@ -69,7 +69,7 @@ func (d *Server) limitBodies(next http.Handler) http.Handler {
 }
 
 // impatient is a listener that disconnects clients which do not read. Other handlers, and net/http
-// itself, set no write deadline, so these clients would hold their connections indefinitely.
+// itself, set no write deadline.
 type impatient struct {
 	net.Listener
 	timeout time.Duration

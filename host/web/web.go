@@ -167,7 +167,6 @@ func orElse[T time.Duration | int64 | int](field *T, value T) {
 	}
 }
 
-// caller is the actor of a request, with the client that makes its calls.
 type caller struct {
 	actor   lifecycle.Actor
 	client  *lifecycle.Client

@@ -30,7 +30,6 @@ const (
 	Unavailable = 5 // the database is unreachable or full: try again
 )
 
-// Call is one call of a verb, with its arguments and streams.
 type Call struct {
 	Program   string   // the program's name
 	Args      []string // the arguments except flags
@@ -40,7 +39,6 @@ type Call struct {
 	Out, Side *os.File // standard output for the result, and standard error for everything else
 }
 
-// Verb is one command of the program.
 type Verb struct {
 	Name string
 	Args string // as the help shows them
@@ -54,7 +52,6 @@ type Verb struct {
 // it (statusOf).
 type Action func(context.Context, Call) (status int, err error)
 
-// Program is the program with its verbs.
 type Program struct {
 	About  string
 	Verbs  []Verb
@@ -70,8 +67,8 @@ func (p Program) Run(ctx context.Context, c Call) (int, error) {
 	return statusOf(err, status), err
 }
 
-// statusOf returns the exit status for an error: that of a known kind, else the action's status, at
-// least Failed.
+// statusOf returns the exit status for an error: that of a known kind, else the action's, at least
+// Failed.
 func statusOf(err error, status int) int {
 	switch {
 	case errors.As(err, new(misuse)), errors.Is(err, lifecycle.ErrInvalidArgument),
@@ -154,7 +151,7 @@ func (p Program) nearest(name string) string {
 	return ""
 }
 
-// parse parses flags between the other arguments, and returns these. "--" ends the flags.
+// parse parses flags between the other arguments, which it returns. "--" ends the flags.
 func parse(flags *flag.FlagSet, args []string) (others []string, _ error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -180,21 +177,17 @@ func (c Call) Want(usage string) ([]string, error) {
 	return c.Args, nil
 }
 
-// misuse is an error that the caller can correct: in the command line, in the skill, or by
-// installing a program.
+// misuse is an error that the caller can correct.
 type misuse struct{ error }
 
 // Misusef returns an error with the exit status Misused.
 func Misusef(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }
 
-// Unwrap returns the cause.
 func (m misuse) Unwrap() error { return m.error }
 
-// refusal is the error of a call that the state of the run or question does not permit.
 type refusal struct{ error }
 
 // Refusef returns an error with the exit status Refused.
 func Refusef(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
-// Unwrap returns the cause.
 func (r refusal) Unwrap() error { return r.error }

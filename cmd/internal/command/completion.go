@@ -9,11 +9,11 @@ import (
 )
 
 // completing is the hidden verb that a shell calls for candidates, with the words so far; the last
-// one is to be completed.
+// is to be completed.
 const completing = "__complete"
 
 // shells are the scripts that interlude completion prints. Each asks the program for candidates, so
-// an installed script fits every version. File names are left to the shell.
+// it fits every version. File names are left to the shell.
 var shells = map[string]string{
 	"bash": `# interlude completion bash > /etc/bash_completion.d/interlude
 _interlude() {
@@ -37,7 +37,6 @@ complete -c interlude -a '(interlude __complete (commandline -opc)[2..] (command
 `,
 }
 
-// completion is interlude completion.
 func (p Program) completion(c Call, args []string) (int, error) {
 	if len(args) != 1 || shells[args[0]] == "" {
 		return Misused, Misusef("want a shell: interlude completion bash, zsh or fish")
@@ -46,8 +45,7 @@ func (p Program) completion(c Call, args []string) (int, error) {
 	return Succeeded, err
 }
 
-// complete prints the candidates for the last word, one per line: verbs first, then flags of the
-// verb.
+// complete prints the candidates for the last word, one per line.
 func (p Program) complete(out io.Writer, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}

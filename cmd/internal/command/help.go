@@ -9,7 +9,6 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
-// overview lists the verbs.
 func (p Program) overview(out io.Writer) error {
 	fmt.Fprintf(out, "%s\n\n", p.About)
 	for _, v := range p.Verbs {
@@ -20,7 +19,6 @@ func (p Program) overview(out io.Writer) error {
 	return err
 }
 
-// help is interlude help: it lists the verbs, or describes one.
 func (p Program) help(c Call, args []string) (int, error) {
 	if len(args) == 0 {
 		return Succeeded, p.overview(c.Out)
@@ -36,7 +34,6 @@ func (p Program) help(c Call, args []string) (int, error) {
 	return Succeeded, nil
 }
 
-// help describes a verb, wrapped for a terminal.
 func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
 	has, last := false, ""
 	flags.VisitAll(func(*flag.Flag) { has = true })
@@ -65,5 +62,4 @@ func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
 	}
 }
 
-// sentence makes one of a line of help.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

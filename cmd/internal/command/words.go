@@ -10,10 +10,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Line is an error as one line, in the form that the program prints.
 func Line(err error) string { return "interlude: " + terminal.Line(Words(err)) }
 
-// packages are the prefixes of the library's errors.
 var packages = regexp.MustCompile(`(^|[ (])((lifecycle|store|sqlite|postgres|interaction|schema|invalid reply): )+`)
 
 // Words is an error in the terms of the command line: an argument is called by its flag's name, and
@@ -39,7 +37,7 @@ var flags = map[string]string{
 	"reply.AcceptRisk": "-accept-risk", "resume.Budget": "-turns and -tokens", "at.Answer": "the answer",
 }
 
-// flagOf is the flag for an argument of a call, for example -pool for query.Pool.
+// flagOf is the flag for an argument of a call: -pool for query.Pool.
 func flagOf(argument string) string {
 	if name, found := flags[argument]; found {
 		return name
@@ -52,7 +50,6 @@ func flagOf(argument string) string {
 	return strings.TrimPrefix(argument, "spec.")
 }
 
-// Quote quotes a word for a shell.
 func Quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%"
 	if word != "" && strings.Trim(word, plain) == "" {

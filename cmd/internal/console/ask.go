@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// asker asks a person on a terminal, with the control that suits the question. The question was
-// printed before.
+// asker asks a person on a terminal, with the control that suits the question, which was printed
+// before.
 type asker struct {
 	ctx     context.Context //nolint:containedctx // of the one call that asks
 	in, out *os.File
@@ -99,7 +99,6 @@ func theme() *huh.Theme {
 	return huh.ThemeBase16()
 }
 
-// words is a field for a text that must not be empty.
 func words(title string, into *string) *huh.Text {
 	return huh.NewText().Title(title).Value(into).Lines(4).CharLimit(lifecycle.MaxReplyText).Validate(notEmpty)
 }
@@ -143,7 +142,6 @@ func (a asker) yesOrNo(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return err
 }
 
-// named asks for the named parts of a text that the question requires.
 func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 	texts := make([]string, len(q.RequiredFields))
 	fields := make([]huh.Field, len(texts))
@@ -231,7 +229,6 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 // maxEnding is the number of lines of arguments in a confirmation.
 const maxEnding = 12
 
-// ending returns the last lines of a text, wrapped at the terminal's width.
 func ending(text string, most int) string {
 	var lines []string
 	for line := range strings.Lines(text) {

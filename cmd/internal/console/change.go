@@ -92,10 +92,8 @@ var forkVerb = command.Verb{
 	},
 }
 
-// change changes a run, and returns a word for the result.
 type change func(ctx context.Context, cl *client, id string) (done string, err error)
 
-// changing changes the run in the argument, and prints it.
 func changing(db *Database, asJSON *bool, change change) command.Action {
 	return func(ctx context.Context, c command.Call) (int, error) {
 		args, err := c.Want("RUN")

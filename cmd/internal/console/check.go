@@ -40,7 +40,6 @@ var checkVerb = command.Verb{
 	},
 }
 
-// Checked is check's output for a log with -json.
 type Checked struct {
 	File       string             `json:"file"`
 	Runs       int                `json:"runs"`

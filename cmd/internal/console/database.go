@@ -23,13 +23,11 @@ import (
 // Env is the variable that names the database without -db.
 var Env = command.Variable(command.Prefix, "db")
 
-// Database is the database of the flags.
 type Database struct {
 	name   string // a path, or a URL
 	schema string
 }
 
-// NewDatabase defines the flags.
 func NewDatabase(f *flag.FlagSet) *Database {
 	d := &Database{}
 	f.StringVar(&d.name, "db", "", "the `database` of the runs: a SQLite file, or a postgres:// URL; default: $"+Env)
@@ -37,7 +35,6 @@ func NewDatabase(f *flag.FlagSet) *Database {
 	return d
 }
 
-// Store is a store for the verbs.
 type Store interface {
 	store.Store
 	store.Watcher
@@ -65,8 +62,8 @@ func (d *Database) Server() bool {
 }
 
 // String names the database without secrets: a URL may have a password before its host and in its
-// query, and so may keywords and values that were mistaken for a file. A URL that cannot be split
-// reliably is shown by its scheme only.
+// query, and so may keywords and values that were mistaken for a file. Of a URL that cannot be
+// split reliably only the scheme is shown.
 func (d *Database) String() string {
 	scheme, _, isURL := strings.Cut(d.name, "://")
 	if !isURL {
@@ -92,7 +89,6 @@ var keywordPassword = regexp.MustCompile(`(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*
 
 func (d *Database) flags() string { return "-db " + command.Quote(d.String()) }
 
-// access says how long a verb uses the database.
 type access int
 
 const (
@@ -174,7 +170,6 @@ func opened[S Store](st S, err error) (Store, error) {
 	return st, nil
 }
 
-// explain says in one line what to do about an unusable database.
 func (d *Database) explain(err error) error {
 	switch {
 	case err == nil:
@@ -218,7 +213,6 @@ func cause(err error) error {
 	}
 }
 
-// client opens the database for calls of a client. Close ends both.
 func (d *Database) client(ctx context.Context, how access) (*client, error) {
 	st, err := d.open(ctx, how)
 	if err != nil {
@@ -231,7 +225,6 @@ func (d *Database) client(ctx context.Context, how access) (*client, error) {
 	return &client{c, st}, nil
 }
 
-// with opens the database for a task, and closes it again.
 func (d *Database) with(ctx context.Context, how access, task func(*client) error) (int, error) {
 	cl, err := d.client(ctx, how)
 	if err != nil {
@@ -244,13 +237,11 @@ func (d *Database) with(ctx context.Context, how access, task func(*client) erro
 	return command.Succeeded, err
 }
 
-// client is a client with its store.
 type client struct {
 	*lifecycle.Client
 	store Store
 }
 
-// Close closes the client and its store.
 func (c *client) Close() error {
 	c.Client.Close()
 	return c.store.Close()

@@ -38,7 +38,6 @@ var doctorVerb = command.Verb{
 	},
 }
 
-// Finding is the result of one check of doctor, as printed with -json.
 type Finding struct {
 	About string `json:"about"`
 	OK    bool   `json:"ok"`

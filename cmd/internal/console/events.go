@@ -59,7 +59,6 @@ func events(ctx context.Context, cl *client, p *printer, id string, after uint64
 	return p.err
 }
 
-// event prints an event: its number, time and summary.
 func (p *printer) event(e lifecycle.Event) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -79,13 +78,11 @@ func (p *printer) event(e lifecycle.Event) {
 	p.write(p.paint(eventStyles[e.Type], text))
 }
 
-// eventStyles highlight the important events of a log.
 var eventStyles = map[string]terminal.Style{
 	lifecycle.TypeStateChanged: terminal.Bold, lifecycle.TypeInputRequired: terminal.Amber,
 	lifecycle.TypeReplyAccepted: terminal.Green, lifecycle.TypeWarning: terminal.Amber,
 }
 
-// summary describes an event in a few words.
 func summary(e lifecycle.Event) string {
 	switch e.Type {
 	case lifecycle.TypeStateChanged:

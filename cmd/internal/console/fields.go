@@ -33,13 +33,12 @@ type constant struct {
 	title string
 }
 
-// property is a member of an object, with all schemas that apply.
 type property struct {
 	name  string
 	nodes []node
 }
 
-// maxNodes limits the schemas read for one control, because references can multiply without end.
+// maxNodes limits the schemas read for one control: references can multiply without end.
 const maxNodes = 300
 
 // read combines schemas that all apply.
@@ -237,7 +236,6 @@ func (f *fields) suits(v json.RawMessage) bool {
 	return slices.ContainsFunc(kinds, func(k string) bool { return slices.Contains(f.types, k) })
 }
 
-// member returns the schemas of a member.
 func (f *fields) member(name string) []node {
 	for _, p := range f.members {
 		if p.name == name {
@@ -270,7 +268,6 @@ func follow(doc json.RawMessage, ref string) (json.RawMessage, bool) {
 	return at, true
 }
 
-// unescape decodes the percent signs of a reference.
 func unescape(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain
@@ -278,13 +275,12 @@ func unescape(name string) string {
 	return name
 }
 
-// entry is a member of an object as written.
 type entry struct {
 	name  string
 	value json.RawMessage
 }
 
-// entriesOf returns the members of an object in order; nil if the text is not an object.
+// entriesOf returns the members of an object in order; nil for any other text.
 func entriesOf(object json.RawMessage) []entry {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -305,7 +301,6 @@ func entriesOf(object json.RawMessage) []entry {
 	return all
 }
 
-// objectOf writes members as an object.
 func objectOf(entries []entry) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -46,7 +46,6 @@ var poolsVerb = command.Verb{
 	},
 }
 
-// figures reads the statistics and prints them.
 func figures(db *Database, asJSON *bool, show func(*printer, *web.Stats)) command.Action {
 	return func(ctx context.Context, c command.Call) (int, error) {
 		if _, err := c.Want(""); err != nil {

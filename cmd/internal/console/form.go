@@ -16,10 +16,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// form asks for a value. It asks for the required members of an object one after another. Then a
-// list shows the value and its members, each of which can be opened; a member that is never opened
-// is omitted. A default is offered, never sent by itself. JSON is the way for values that no
-// control can give.
+// form asks for the required members of an object one after another. Then a list shows the value
+// and its members, each of which can be opened; a member that is never opened is omitted. A default
+// is offered, never sent by itself. JSON is the way for values that no control can give.
 func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
 	n := node{q.Schema, q.Schema}
 	c := control{asker: a, title: "Your answer", required: true, send: func(v json.RawMessage) error {
@@ -34,7 +33,6 @@ func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
 	return err
 }
 
-// control asks for one value of a form.
 type control struct {
 	asker
 	title    string
@@ -65,7 +63,6 @@ func (c control) value(f fields) (json.RawMessage, error) {
 	}
 }
 
-// way is one way to give a value.
 type way struct {
 	label string
 	ask   func() (json.RawMessage, error)
@@ -203,7 +200,6 @@ func (c control) constants(f fields) []way {
 	return all
 }
 
-// text asks for a text; nil if it is empty.
 func (c control) text() (json.RawMessage, error) {
 	var text string
 	if json.Unmarshal(c.now, &text) != nil || !typeable(text) {
@@ -224,7 +220,7 @@ func typeable(text string) bool {
 	})
 }
 
-// number asks for a number, which is sent as written; nil if it is empty.
+// number asks for a number, which is sent as written; nil if empty.
 func (c control) number() (json.RawMessage, error) {
 	text := ""
 	if c.now != nil && isNumber(string(c.now)) {
@@ -248,7 +244,6 @@ func isNumber(text string) bool {
 	return json.Valid([]byte(text)) && strings.ContainsAny(text[:1], "-0123456789")
 }
 
-// asJSON asks for a value as JSON.
 func (c control) asJSON() (json.RawMessage, error) {
 	return c.json(c.title+", as JSON", c.now)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
-// object asks for the members of an object.
 func (c control) object(f fields) (json.RawMessage, error) {
 	entries := entriesOf(c.now)
 	set := func(name string, required, inTurn bool) error {
@@ -93,7 +92,6 @@ func (c control) object(f fields) (json.RawMessage, error) {
 	}
 }
 
-// choice is the next action on an object or a list.
 type choice int
 
 const (
@@ -108,7 +106,6 @@ const (
 
 const editWhole = "Edit the whole answer as JSON"
 
-// next shows an object and asks for the next action.
 func (c control) next(f fields, entries []entry) (choice, string, error) {
 	c.show(objectOf(entries))
 	labels, choices, names := []string{c.doneLabel()}, []choice{done}, []string{""}
@@ -146,7 +143,6 @@ func (c control) next(f fields, entries []entry) (choice, string, error) {
 	return choices[i], names[i], nil
 }
 
-// brief is the beginning of a value as JSON.
 func brief(v json.RawMessage) string { return cut(terminal.JSON(v), 40) }
 
 func (c control) doneLabel() string {
@@ -156,19 +152,16 @@ func (c control) doneLabel() string {
 	return "Done"
 }
 
-// show prints the complete value so far.
 func (c control) show(v json.RawMessage) {
 	c.print(c.title + ":\n" + terminal.JSON(indented(v, "")))
 }
 
-// name asks for the name of a member.
 func (c control) name() (string, error) {
 	var name string
 	err := c.run(huh.NewInput().Title("The name of the member").Value(&name))
 	return name, err
 }
 
-// array asks for the items of a list.
 func (c control) array(f fields) (json.RawMessage, error) {
 	items := []json.RawMessage{}
 	_ = json.Unmarshal(c.now, &items) // any other value starts an empty list

@@ -60,7 +60,6 @@ func listNodes(ctx context.Context, cl *client, p *printer) error {
 	return p.err
 }
 
-// nodeState describes a node's state in a few words.
 func nodeState(n *lifecycle.NodeStatus) string {
 	switch {
 	case !n.DepartedAt.IsZero():

@@ -12,7 +12,6 @@ import (
 // via names this program in the history of a run.
 const via = "cli"
 
-// person is the actor of a verb's calls.
 type person struct {
 	id     string
 	groups []string
@@ -40,7 +39,6 @@ func (p *person) actor() (lifecycle.Actor, error) {
 	return lifecycle.Actor{ID: p.id, Groups: p.groups, Via: via}, nil
 }
 
-// self is the name of the logged-in user.
 func self() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

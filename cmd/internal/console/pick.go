@@ -23,8 +23,7 @@ const roomForLabel = terminal.Width - 2
 
 // pick asks for one of the labels and returns its index. Unlike package huh's list it can start
 // without a selection, so that Enter takes only an option that the person moved to, and it stops at
-// both ends instead of wrapping to the opposite answer. A letter in hot takes the option at its
-// index.
+// both ends. A letter in hot takes the option at its index.
 func (a asker) pick(title string, labels []string, cursor int, hot string) (int, error) {
 	long := false
 	for i := range labels {
@@ -67,7 +66,6 @@ func (a asker) pickNumber(title string, labels []string) (int, error) {
 	return n - 1, err
 }
 
-// program runs a model until it quits.
 func (a asker) program(m tea.Model) error {
 	_, err := tea.NewProgram(m, tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithContext(a.ctx),
 		tea.WithReportFocus()).Run()
@@ -79,7 +77,6 @@ func (a asker) program(m tea.Model) error {
 
 func errLeft() error { return command.Refusef("nothing was answered: the question is still open") }
 
-// list is the model of pick.
 type list struct {
 	title, hot string
 	labels     []string

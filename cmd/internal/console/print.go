@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
-// printer prints the results of a verb, for people or as JSON.
 type printer struct {
 	out    *os.File
 	json   bool
@@ -22,7 +21,6 @@ type printer struct {
 	err    error
 }
 
-// jsonFlag defines -json.
 func jsonFlag(f *flag.FlagSet) *bool {
 	return f.Bool("json", false, "print JSON as in the HTTP API, one object per line")
 }
@@ -31,7 +29,6 @@ func newPrinter(out *os.File, asJSON bool) *printer {
 	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out)}
 }
 
-// object prints a value as one line of JSON.
 func (p *printer) object(v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -41,12 +38,10 @@ func (p *printer) object(v any) {
 	p.write(terminal.JSON(body))
 }
 
-// line prints a text that may have several lines.
 func (p *printer) line(style terminal.Style, text string) {
 	p.write(p.paint(style, terminal.Text(text)))
 }
 
-// linef prints one line.
 func (p *printer) linef(format string, args ...any) {
 	p.line(terminal.Plain, fmt.Sprintf(format, args...))
 }
@@ -69,7 +64,7 @@ func (p *printer) write(text string) {
 	}
 }
 
-// table prints rows under a head. The last column is cut at the terminal's width.
+// table prints rows under a head, with the last column cut at the terminal's width.
 func (p *printer) table(head []string, rows [][]string) {
 	widths := make([]int, len(head))
 	for _, row := range append([][]string{head}, rows...) {
@@ -103,8 +98,8 @@ func (p *printer) table(head []string, rows [][]string) {
 }
 
 // pagedTable prints a table of up to limit rows, or the text empty without rows, and reports
-// whether there are more. It reads pages: readPage returns at most size rows, and whether more
-// follow. With -json readPage prints each row itself, and pagedTable prints nothing.
+// whether there are more. ReadPage returns at most size rows, and whether more follow. With -json
+// readPage prints each row itself, and pagedTable prints nothing.
 func (p *printer) pagedTable(limit int, head []string, empty string,
 	readPage func(size int) (rows [][]string, more bool, err error)) error {
 	var rows [][]string

@@ -41,7 +41,6 @@ var replyVerb = command.Verb{
 	},
 }
 
-// answering is a call of the verb reply.
 type answering struct {
 	db  *Database
 	who *person
@@ -76,7 +75,6 @@ func (a *answering) read(args []string) error {
 	return nil
 }
 
-// given reports whether the command line has an answer.
 func (a *answering) given() bool { return a.text != "" || a.value != "" || a.decision != "" }
 
 func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *printer) error {
@@ -141,7 +139,6 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 	}
 }
 
-// receipt prints that a reply was accepted.
 func (p *printer) receipt(r lifecycle.Receipt) {
 	if p.json {
 		p.object(web.Receipt{RunID: r.RunID, Question: r.ID, AcceptedAt: r.AcceptedAt, Replayed: r.Replayed})
@@ -180,7 +177,7 @@ func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
 }
 
 // repeated returns the question for which a reply with this key was accepted, so that the same
-// command repeats the same reply, even if other questions are open now.
+// command repeats the same reply even if other questions are open now.
 func (a *answering) repeated(ctx context.Context, cl *client) (*lifecycle.Question, bool, error) {
 	if a.key == "" {
 		return nil, false, nil
@@ -193,7 +190,6 @@ func (a *answering) repeated(ctx context.Context, cl *client) (*lifecycle.Questi
 	return &record.Question, repeated, err
 }
 
-// asGiven is the answer of the command line.
 func (a *answering) asGiven(q *lifecycle.Question) (lifecycle.Reply, error) {
 	text, err := Option(q.Options, a.text)
 	if err != nil && !a.flagged {
@@ -225,7 +221,6 @@ func Option(options []lifecycle.Option, text string) (string, error) {
 	return options[n-1].Value, nil
 }
 
-// piped reads the answer from standard input.
 func (a *answering) piped(q *lifecycle.Question, in io.Reader) (lifecycle.Reply, error) {
 	body, err := io.ReadAll(io.LimitReader(in, 2*lifecycle.MaxReplyText))
 	if err != nil {

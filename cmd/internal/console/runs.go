@@ -57,7 +57,6 @@ func listRuns(ctx context.Context, cl *client, p *printer, q lifecycle.Query, li
 	})
 }
 
-// titled is a text about a run, after its title if it has one.
 func titled(title, text string) string {
 	if title == "" {
 		return text

@@ -73,7 +73,7 @@ func (d *Database) migrate(ctx context.Context, refuse bool) (Migrated, error) {
 	return m, st.Close()
 }
 
-// inspect reports the version of the schema, and problems of the database. It changes nothing.
+// inspect reports the schema's version, and problems of the database. It changes nothing.
 func (d *Database) inspect(ctx context.Context) (Migrated, error) {
 	if d.Server() {
 		have, err := postgres.Inspect(ctx, d.name, d.schema)

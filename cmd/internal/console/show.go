@@ -37,7 +37,6 @@ var showVerb = command.Verb{
 	},
 }
 
-// Shown is show's output with -json: the run, and its newest questions.
 type Shown struct {
 	web.Run
 	History []web.Record `json:"history"`
@@ -83,8 +82,8 @@ func show(ctx context.Context, cl *client, p *printer, id string, limit int, db 
 	return p.err
 }
 
-// newest returns the newest questions of a run in order, and whether there are earlier ones. Limit 0
-// means all.
+// newest returns the newest questions of a run in order, and whether there are earlier ones; limit
+// 0 means all.
 func newest(ctx context.Context, cl *client, id string, limit int) (all []lifecycle.Record, earlier bool, _ error) {
 	for q := (lifecycle.HistoryQuery{Newest: true}); ; {
 		q.Limit = 1000
@@ -109,7 +108,6 @@ var stateStyles = map[lifecycle.State]terminal.Style{
 	lifecycle.StateFailed: terminal.Red, lifecycle.StateCanceled: terminal.Red,
 }
 
-// run prints a run's facts and state.
 func (p *printer) run(r *lifecycle.Run, db string) {
 	p.write(p.paint(terminal.Bold, terminal.Name(r.ID)) + "  " + p.paint(stateStyles[r.State], string(r.State)) +
 		p.paint(terminal.Dim, "  for "+ago(r.UpdatedAt)))
@@ -143,7 +141,6 @@ func (p *printer) run(r *lifecycle.Run, db string) {
 	}
 }
 
-// decisions prints a command for each choice of a held run.
 func (p *printer) decisions(r *lifecycle.Run, db string) {
 	for _, c := range r.Block.Choices {
 		more := ""
@@ -155,7 +152,6 @@ func (p *printer) decisions(r *lifecycle.Run, db string) {
 	}
 }
 
-// record prints how a question was settled.
 func (p *printer) record(r *lifecycle.Record) {
 	p.text(terminal.Plain, fmt.Sprintf("%d  %s", r.Question.ID, terminal.Line(r.Question.Prompt)), "  ")
 	answer := terminal.Line(r.Response)
@@ -181,7 +177,7 @@ func settlement(r *lifecycle.Record) string {
 	return text + ", " + clock(r.ResolvedAt)
 }
 
-// question prints an open question, including everything that approval executes.
+// question prints an open question, with everything that approval executes.
 func (p *printer) question(q *lifecycle.Question) {
 	p.text(terminal.Bold, fmt.Sprintf("? %d  %s", q.ID, strings.TrimLeft(q.Prompt, " \n")), "")
 	if q.Context != "" {

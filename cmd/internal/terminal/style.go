@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// Style is a text style of a terminal.
 type Style string
 
-// The styles.
 const (
 	Plain Style = ""
 	Bold  Style = "1"
@@ -25,7 +23,6 @@ func Live(f *os.File) bool { return Is(f) && os.Getenv("TERM") != "dumb" }
 // Styled reports whether the file shows styles.
 func Styled(f *os.File) bool { return Live(f) && os.Getenv("NO_COLOR") == "" }
 
-// On returns the text in the style.
 func (s Style) On(text string) string {
 	if s == Plain {
 		return text

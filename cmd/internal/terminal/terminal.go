@@ -1,6 +1,6 @@
 // Package terminal prints untrusted texts of agents, people and tools on a terminal. They cannot
-// control the terminal or hide anything: control characters, and all others in package
-// interaction's table, are shown by number, and long white space by its length.
+// control the terminal or hide anything: characters in package interaction's table, such as control
+// characters, are shown by number, and long white space by its length.
 package terminal
 
 import (
@@ -104,7 +104,6 @@ func Call(title, tool string) string {
 	return title + Name(tool)
 }
 
-// Names makes a list of names safe.
 func Names(all []string) string {
 	shown := make([]string, len(all))
 	for i, name := range all {

@@ -53,7 +53,6 @@ type Sender struct {
 	sent map[string]bool
 }
 
-// maxSent limits sent.
 const maxSent = 10_000
 
 // New returns a Sender.
@@ -132,8 +131,8 @@ func (s *Sender) sendTo(ctx context.Context, n notify.Notice, to string) error {
 	return explain(err)
 }
 
-// explain makes the refusal of a recipient or of the mail permanent. Other errors are temporary:
-// before the recipient, the server's answers concern the host.
+// explain makes the refusal of a recipient or of the mail permanent. Other errors are temporary,
+// since they concern the host.
 func explain(err error) error {
 	var refusal *gomail.SendError
 	if errors.As(err, &refusal) && refusal.ErrorCode() >= 500 {
@@ -165,7 +164,6 @@ func (s *Sender) message(n notify.Notice, to, id string, m *Mail) (*gomail.Msg, 
 	return message, nil
 }
 
-// maxSubject is the maximum length of a subject, in characters.
 const maxSubject = 150
 
 // line makes a text one header line. A text that looks like an encoded word (RFC 2047) is itself
