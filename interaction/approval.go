@@ -64,9 +64,9 @@ func (e *ChangedError) Error() string {
 // Is makes errors.Is(err, ErrQuestionChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChanged }
 
-// Digest identifies what the question shows and is about: SHA-256, in hexadecimal, over one JSON
-// object of those of kind, prompt, context, options, only, required_fields, subject and schema that
-// are set, without blanks, with the members of all objects sorted by name, and numbers as written.
+// Digest identifies what the question shows and is about: SHA-256, in hexadecimal, over a JSON
+// object with the set members of kind, prompt, context, options, only, required_fields, subject and
+// schema, without blanks, with the members of all objects sorted by name, and numbers as written.
 // Number, attempt, time, hints, policy and ref do not count.
 func (q Question) Digest() string {
 	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}

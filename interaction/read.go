@@ -48,20 +48,18 @@ type Reading struct {
 	Text string
 }
 
-// Read reads an agent's own final text, and the structured output that its engine handed over, nil
-// for none. It never fails and takes time in proportion to the text.
+// Read reads an agent's final text, and the structured output of its engine, or nil. It never fails
+// and takes time in proportion to the text.
 //
-// Done: the marker stands on a line of its own, outside code fences, indented code and quotes, or
-// is the field "__SKILL_DONE__": true of the output object; false, or any other value of that
-// field, says "not done".
+// Done: the marker is a separate line outside code fences, indented code and quotes, or the field
+// "__SKILL_DONE__": true of the output object; any other value of that field says "not done".
 //
-// Output: the structured output, unless it is null; otherwise the whole text when it is JSON, or
-// its only fenced JSON block. JSON embedded in prose is none.
+// Output: the structured output, unless it is null; otherwise the whole text if it is JSON, or its
+// only fenced JSON block. JSON within prose does not count.
 //
 // Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a
-// fenced block named ask_user; or the tagged YAML form. The first counts. A question is no output
-// too. One that cannot be read is neither, but stays in Text, so that the person sees what
-// the agent wanted.
+// fenced block named ask_user; or the tagged YAML form. The first counts, and is not also the
+// output. An unreadable question stays in Text, so that the person sees what the agent wanted.
 func Read(text string, structured json.RawMessage) Reading { return ReadSigned(text, structured, "") }
 
 // ReadSigned is Read for an agent that was given a nonce; an empty nonce makes it Read. Only these

@@ -312,7 +312,7 @@ func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Dur
 	return max(interval, inboxShare*took) - node.MonotonicNow(t.client.proc.Clock).Sub(scanned)
 }
 
-// note receives each hint and keeps those of runs that wait, or waited.
+// note receives each hint and keeps the hints of runs that wait, or waited.
 func (t *inboxTracker) note(hint store.Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,7 @@ func (e *UndecidedError) Is(target error) bool { return target == ErrUndecided }
 
 // Confirm asks for a yes or a no, and accepts no other reply. The kind of q may be engine.RiskAck;
 // otherwise it is engine.Confirm. If q has options, exactly one of them must mean yes
-// (interaction.Question.YesOption). The error is that of Ask, or an *UndecidedError.
+// (interaction.Question.YesOption). Errors: as Ask, and *UndecidedError.
 func Confirm(c *Ctx, name string, q engine.Question) (bool, error) {
 	if q.Kind == "" {
 		q.Kind = engine.Confirm
@@ -40,8 +40,8 @@ func Confirm(c *Ctx, name string, q engine.Question) (bool, error) {
 	return yes, nil
 }
 
-// Choose asks for one of the options of q and returns its value; no other reply is accepted. The
-// error is that of Ask, or an *UndecidedError.
+// Choose asks for one of the options of q and returns its value; no other reply is accepted.
+// Errors: as Ask, and *UndecidedError.
 func Choose[T ~string](c *Ctx, name string, q engine.Question) (T, error) {
 	if q.Kind == "" {
 		q.Kind = engine.ChooseOne
@@ -58,7 +58,7 @@ func Choose[T ~string](c *Ctx, name string, q engine.Question) (T, error) {
 }
 
 // Form asks for the value of a form: q needs a Schema, which package interaction/typed makes from
-// T. A text is not accepted in its place. The error is that of Ask, or an *UndecidedError.
+// T. A text is not accepted. Errors: as Ask, and *UndecidedError.
 func Form[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	q.AlsoText = false
 	answers, err := c.ask(name, engine.Rule{}, []engine.Question{q}, gives[T])

@@ -74,9 +74,8 @@ func (s Supervisor) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	return s.residents.OnLoss(fn)
 }
 
-// Close ends all resident processes, including those of the engine's scopes. It does so
-// concurrently, so it takes one grace period. lifecycle.Serve ends the processes of the runs that
-// it knows.
+// Close ends all resident processes, also of the engine's scopes, concurrently within one grace
+// period. lifecycle.Serve ends the processes of the runs that it knows.
 func (s Supervisor) Close() error {
 	s.residents.Close()
 	return nil

@@ -39,7 +39,7 @@ func (e Environment) Check() error {
 }
 
 // Resolve returns the variables of a process, NAME=value, and a Redactor of its secrets. It reads
-// each variable once, so the redacted values are those of the process. values are the placeholders'
+// each variable once, so what is redacted is what the process gets. values are the placeholders'
 // values.
 func (e Environment) Resolve(values map[string]string) (env []string, secrets *redact.Redactor, _ error) {
 	var secret []string
@@ -92,8 +92,7 @@ func ExpandArgument(template string, values map[string]string) string {
 // Placeholders returns the placeholders in a template.
 func Placeholders(template string) []string { return placeholder.FindAllString(template, -1) }
 
-// UsesPlaceholder reports whether one of the templates, or of the values in set, contains the
-// placeholder.
+// UsesPlaceholder reports whether a template, or a value in set, contains the placeholder.
 func UsesPlaceholder(name string, set map[string]string, templates ...string) bool {
 	uses := func(template string) bool { return strings.Contains(template, name) }
 	for _, v := range set {

@@ -109,8 +109,7 @@ func (r *Residents[P]) End(runID string) {
 	}
 }
 
-// Close ends all processes, including those of the scopes, concurrently, so it takes one grace
-// period.
+// Close ends all processes, also of the scopes, concurrently within one grace period.
 func (r *Residents[P]) Close() {
 	r.mu.Lock()
 	runs, scopes := slices.Collect(maps.Keys(r.byRun)), slices.Clone(r.scopes)

@@ -26,13 +26,13 @@ const (
 )
 
 // endByToken kills every process of this machine with the token, and reports whether all are gone,
-// including those of the killed group; 0 is no group.
+// also in the killed group; 0 is no group.
 //
-// One scan of the machine is not enough, for two reasons. A process that ended between being listed
-// and being read may have started another one, which is not listed. And a process that is just
-// starting a program briefly shows no environment. Such a scan is uncertain and is repeated. A
-// killed process also shows no environment while the kernel frees its memory, and closes its files
-// only later, so it is awaited by its identity.
+// One scan of the machine may not be enough. A process that ended between being listed and being
+// read may have started another, which is not listed, and a process that is just starting a program
+// briefly shows no environment. Such a scan is repeated. A killed process also shows no environment
+// while the kernel frees its memory, and closes its files only later, so it is awaited by its
+// identity.
 func endByToken(token string, group int) bool {
 	s := scanner{token: token, group: group, withoutEnviron: make(map[int]int), killed: make(map[string]bool)}
 	uncertain := 0

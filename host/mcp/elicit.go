@@ -18,7 +18,8 @@ const dialogTimeout = time.Hour
 
 // elicit asks one question in a dialog of a client with a session. It returns when the dialog was
 // answered or closed, or withdrawn because the question is no longer the person's to answer. The
-// SDK's bridge for such clients is of no use: it asks once, and passes later questions on to the client.
+// SDK's bridge for such clients does not suffice: it asks once, and passes later questions on to
+// the client.
 func (c *call) elicit(ctx context.Context, q *lifecycle.Question) error {
 	request := c.request(q)
 	request.RequestedSchema = withoutDefaults(request.RequestedSchema)

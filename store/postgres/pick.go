@@ -151,8 +151,6 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	return drained && len(last) <= room && len(c.sticky) <= c.req.Max, nil
 }
 
-// pickSticky picks the sticky runs found by lockPools, and returns those that recently failed to
-// start.
 func (c *claimTx) pickSticky() (last []pick) {
 	first, last := claim.Defer(&c.rotation, c.sticky, pickID)
 	c.picks = append(c.picks, first[:min(len(first), c.req.Max)]...)

@@ -38,7 +38,7 @@ type control struct {
 	title    string
 	required bool
 	now      json.RawMessage               // the value so far; nil if there is none
-	inTurn   bool                          // one of the required members, asked in order
+	inTurn   bool                          // a required member, asked in order
 	send     func(v json.RawMessage) error // checks the whole form; nil within it
 }
 
@@ -129,7 +129,7 @@ const (
 	maxNesting = 3 // of branches within branches
 )
 
-// ways are the ways to give a value: the constants, or those of each type and branch.
+// ways are the ways to give a value: the constants, or the ways of each type and branch.
 func (c control) ways(f fields, depth int) []way {
 	var all []way
 	if f.constants != nil {

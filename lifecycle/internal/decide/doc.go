@@ -19,7 +19,7 @@
 //	Reassign        a person reassigns an open question
 //	Cancel          a person cancels the run
 //	Resume          an operator decides about a held run
-//	DroppedTurn     a node has lost one of its own turns
+//	DroppedTurn     a node has lost its turn
 //	LostProcess     a resident process has ended while its run waits
 //	Orphan          recovery finds a run of a dead node
 //	Continue        a run has waited long enough for its children

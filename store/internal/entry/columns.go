@@ -97,8 +97,8 @@ func ClaimedEngines(req *store.ClaimRequest) []string {
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
 const (
-	// Held is the lower bound of the range: the column of held runs is larger, that of delayed runs
-	// smaller.
+	// Held is the lower bound of the range: held runs have a larger column, delayed runs a smaller
+	// one.
 	Held int64 = 3e17
 	// Awaiting is the value of every run that waits for its children, which counts neither as
 	// delayed nor as held.

@@ -15,7 +15,7 @@ type Options struct {
 	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Stop keeps any
 	// other folder, and a later Start with it finds the data again, on another port. It is created
 	// if missing; an existing one must be empty or from an earlier Start. For root, the server's
-	// user must be able to reach it: a folder below one of mode 0700 is refused.
+	// user must be able to reach it: a folder inside another with mode 0700 is refused.
 	Dir string
 	// Settings are written as in postgresql.conf: "max_connections": "20", "shared_buffers":
 	// "256MB". The package sets the address, the port and the sockets. ALTER SYSTEM goes before
