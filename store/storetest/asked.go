@@ -93,9 +93,9 @@ func (w *world) judgeWaiting(limits ...int) {
 
 var askedCases = []promised{
 	{
-		"asked/each finds what is for them",
-		"A person finds the runs with a question for everybody, for them by name, or for a group of theirs, and " +
-			"none that excepts them; each run once, the oldest question first (K9, K5).",
+		"asked/each person finds their questions",
+		"A person finds the runs with a question for everybody, for them by name, or for one of their groups, " +
+			"unless it excepts them: each run once, the oldest question first (K9, K5).",
 		func(w *world) {
 			w.asks("everybody", nil)
 			w.asks("ada", toAda)
@@ -131,8 +131,8 @@ var askedCases = []promised{
 		},
 	},
 	{
-		"asked/the oldest question counts, whomever it is for",
-		"A survey has the time of the oldest open question, also if no question is for everybody (K9).",
+		"asked/the oldest question counts, whatever its audience",
+		"A survey has the time of the oldest open question, even if no question is for everybody (K9).",
 		func(w *world) {
 			first := w.asks("first", toAda)
 			second := w.asks("second", nil)
@@ -147,8 +147,8 @@ var askedCases = []promised{
 	},
 	{
 		"asked/filters",
-		"What waits for a person can be filtered by label, pool, key, hold, source of a fork and the end of the wait " +
-			"(K9).",
+		"A person's waiting runs can be filtered by label, pool, key, hold, source of a fork and the end of the " +
+			"wait (K9).",
 		func(w *world) {
 			w.pool("q", 9, 0)
 			blue := map[string]string{"team": "blue"}
@@ -196,9 +196,9 @@ var askedCases = []promised{
 		},
 	},
 	{
-		"asked/what is asked of whom follows each commit",
-		"A run is found for a person exactly while one of its open questions is for them: after replies to others of " +
-			"its questions, holds, further turns, cancels and restarts of the store (K9, K2).",
+		"asked/audiences follow each commit",
+		"A run is found for a person exactly while one of its open questions is for them: after replies to its " +
+			"other questions, holds, further turns, cancels and restarts of the store (K9, K2).",
 		func(w *world) {
 			dice := rand.New(rand.NewPCG(7, 9))
 			to := func() *interaction.Audience { return audiences[dice.IntN(len(audiences))] }
@@ -237,7 +237,7 @@ var askedCases = []promised{
 	},
 	{
 		"asked/while questions come and go",
-		"Paging for two people while questions are asked, answered and forgotten finds each run exactly once that " +
+		"Paging for two people while questions are asked, answered and deleted returns exactly once each run that " +
 			"asked them all the time (K9, F9).",
 		func(w *world) {
 			for _, who := range []*interaction.Actor{adaFinance, bobAlone} {

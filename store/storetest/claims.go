@@ -15,8 +15,8 @@ import (
 var claimCases = []promised{
 	{
 		"claim/returns record and spec in one commit",
-		"Start gets the record, with slot, owner and the next epoch, and the specification; the commit that it " +
-			"returns is stored, and Claim returns it (D5).",
+		"Start gets the specification and the record with slot, owner and the next epoch; its commit is stored, " +
+			"and Claim returns it (D5).",
 		func(w *world) {
 			c := Created("a", w.tick())
 			w.commit(c)
@@ -46,8 +46,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/says when nothing is left",
-		"A claim that leaves no ready run of its engines behind says so; while a full pool, its limit or a failure " +
-			"of Start holds one back, it does not, and neither does one that is refused.",
+		"A claim that leaves no ready run of its engines says so, but not while a full pool, its limit or a " +
+			"failure of Start holds one back, and not when it is refused.",
 		func(w *world) {
 			w.pool("small", 1, 0)
 			start := func(r store.Run, spec []byte) (store.Commit, error) { return Started(w.now)(r, spec) }
@@ -103,8 +103,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/skips a run whose Start fails",
-		"If Start fails for a run, the run is left as it was and takes no slot, and Claim's error joins that " +
-			"error; the other runs are started (I3).",
+		"If Start fails for a run, the run is unchanged and takes no slot, and Claim's error includes that error; " +
+			"the other runs are started (I3).",
 		func(w *world) {
 			w.pool("p", 2, 0)
 			for _, id := range []string{"a", "b"} {
@@ -129,7 +129,7 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/lets a run whose Start fails hold up no other",
+		"claim/a run whose Start fails delays no other",
 		"A run whose Start fails does not take the only slot of claim after claim, in a pool with or without a " +
 			"capacity by key: the next claim starts the run behind it. It is tried again later (I3).",
 		func(w *world) {
@@ -169,9 +169,9 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/lets a run whose Start fails hold up no other pool",
-		"A run whose Start fails takes at most one of many claims of a node that has room for one run, while another " +
-			"pool has ready runs (I3).",
+		"claim/a run whose Start fails delays no other pool",
+		"A run whose Start fails takes at most one of many claims of a node that has room for one run, while " +
+			"another pool has ready runs (I3).",
 		func(w *world) {
 			w.pool("other", 1, 0)
 			w.submit("broken", inPool("other"))
@@ -183,8 +183,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/refuses a commit of Start that contradicts the record",
-		"A commit of Start that changes owner, epoch or version, or that is invalid for any commit, is not " +
-			"stored; the run is left as it was.",
+		"A commit of Start that changes owner, epoch or version, or that no commit may contain, is not stored; the " +
+			"run is unchanged.",
 		func(w *world) {
 			w.submit("a")
 			before := w.snapshot("a")
@@ -212,8 +212,7 @@ var claimCases = []promised{
 	},
 	{
 		"claim/starts no run before its not-before time",
-		"A run is not started before its not-before time and delays no other run; from that time on it is " +
-			"started.",
+		"A run is not started before its not-before time, and meanwhile delays no other run.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			w.submit("later", notBefore(at), withPriority(9))

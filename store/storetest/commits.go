@@ -13,8 +13,8 @@ import (
 var commitCases = []promised{
 	{
 		"commit/an unknown run is not found",
-		"Every call about a run that does not exist returns ErrNotFound, as does a commit that follows up on it, " +
-			"and creates nothing (C4, I13).",
+		"Every call about an unknown run returns ErrNotFound and creates nothing, as does a commit that follows up " +
+			"on it (C4, I13).",
 		func(w *world) {
 			_, err := w.store.Run(w.ctx, "x")
 			require.ErrorIs(w, err, store.ErrNotFound)
@@ -31,8 +31,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/compares the version",
-		"A commit based on another version than the stored one, older or newer, is ErrConflict and changes " +
-			"nothing (C8).",
+		"A commit based on another version than the stored one, older or newer, is ErrConflict and changes nothing " +
+			"(C8).",
 		func(w *world) {
 			r := w.running("a")
 			old := reported(r, w.tick())
@@ -46,8 +46,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/refuses a commit that is stored already",
-		"Storing the same commit a second time is ErrConflict: a caller that does not know whether its commit was " +
-			"stored can try it again, and never stores it twice.",
+		"Storing a commit a second time is ErrConflict: a caller that does not know whether its commit was stored " +
+			"can repeat it safely.",
 		func(w *world) {
 			c := reported(w.running("a"), w.tick())
 			w.commit(c)
@@ -55,8 +55,8 @@ var commitCases = []promised{
 		},
 	},
 	{
-		"commit/stores or refuses each entry by itself",
-		"In a batch each entry succeeds or fails by itself, the errors are in the batch's order, and a later " +
+		"commit/stores or refuses each entry separately",
+		"In a batch each entry succeeds or fails separately, the errors are in the batch's order, and a later " +
 			"entry may follow up on an earlier one.",
 		func(w *world) {
 			a := Created("a", w.tick())

@@ -16,7 +16,7 @@ var confirmCases = []promised{
 	{
 		"confirm/shows what is stored",
 		"Within Confirm, read sees what every other call sees; an error of read is returned unchanged, and the " +
-			"store goes on working (J8).",
+			"store keeps working (J8).",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "key"))
 			want := w.snapshot("a")
@@ -48,8 +48,8 @@ var confirmCases = []promised{
 	},
 	{
 		"confirm/recent records",
-		"A store.RecentReader gives a run as it was at one of its versions, and gives a copy; what is based on an " +
-			"old one is refused with ErrConflict (C8).",
+		"A store.RecentReader returns a copy of a run at one of its versions; a commit based on an old one is " +
+			"ErrConflict (C8).",
 		func(w *world) {
 			recent, ok := w.store.(store.RecentReader)
 			if !ok {

@@ -42,7 +42,7 @@ var deadlineCases = []promised{
 	},
 	{
 		"deadline/can be moved",
-		"A commit that moves a deadline moves what is due.",
+		"A commit that moves a deadline changes when the run is due.",
 		func(w *world) {
 			r := w.until("a", base.Add(time.Hour))
 			w.commit(Changed(r, w.tick(), func(r *store.Run) { r.Deadline = base.Add(2 * time.Hour) }))

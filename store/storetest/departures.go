@@ -36,8 +36,8 @@ func (w *world) expireAt(now time.Time, id string) {
 var departureCases = []promised{
 	{
 		"departure/recovers what the node parked",
-		"When a node has gone, each call shows the runs that it parked as recovered, with the time and the " +
-			"reason, at an unchanged version: nothing was written for them (J7, E1, E8).",
+		"After a node's departure, each call shows its parked runs as recovered, with the time and the reason, at " +
+			"an unchanged version: nothing was written for them (J7, E1, E8).",
 		func(w *world) {
 			parked := w.until("parked", w.now.Add(time.Hour))
 			w.join("other")
@@ -85,8 +85,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/is made once",
-		"The departure of a node has one time, and so has the recovery of its runs, whoever expires the node, and " +
-			"however often (E6).",
+		"A node departs at one time, which is also the time of its runs' recovery, whoever expires it, and however " +
+			"often (E6).",
 		func(w *world) {
 			w.waiting("a")
 			var all atomic.Int32
@@ -105,9 +105,9 @@ var departureCases = []promised{
 		},
 	},
 	{
-		"departure/refuses what was decided before it",
-		"A commit based on the run as it was before its node went is ErrConflict, although the version is right: " +
-			"a reader that has seen the recovery never reads a run without it.",
+		"departure/refuses commits based on the state before it",
+		"A commit based on the run as it was before its node's departure is ErrConflict, although the version is " +
+			"right: a reader that has seen the recovery never reads the run without it.",
 		func(w *world) {
 			before := w.waiting("a")
 			w.expireAt(w.tick(), "n")
@@ -117,7 +117,7 @@ var departureCases = []promised{
 		},
 	},
 	{
-		"departure/of a node that left none",
+		"departure/of a node without one",
 		"A parked run may name a node that is neither registered nor departed, because a node of an older release " +
 			"parked it or took it over: the next call of Expire records the departure.",
 		func(w *world) {
@@ -133,7 +133,7 @@ var departureCases = []promised{
 		},
 	},
 	{
-		"departure/goes when no run names it",
+		"departure/is deleted when no run names it",
 		"Expire deletes the departure of a node that no parked run names any more, so there are never many.",
 		func(w *world) {
 			w.waiting("a")
@@ -151,8 +151,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/races with a reply",
-		"When a reply races with the end of the node that parked the run, the reply is stored once, whoever comes " +
-			"first; a refused reply is retried.",
+		"When a reply races with the departure of the node that parked the run, the reply is stored once, " +
+			"whichever comes first; a refused reply is repeated.",
 		func(w *world) {
 			for i := range 8 {
 				id, node := fmt.Sprint("r", i), fmt.Sprint("n", i)

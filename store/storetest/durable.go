@@ -51,8 +51,8 @@ func (w *world) state() state {
 
 var durableCases = []promised{
 	{
-		"durable/everything is there after a restart",
-		"Acknowledged data are there after the store was closed or its process died: runs, events, history, keys, " +
+		"durable/everything survives a restart",
+		"Acknowledged data survive a close of the store and the death of its process: runs, events, history, keys, " +
 			"slots, deadlines, nodes, pools (E1 to E5).",
 		func(w *world) {
 			w.pool("q/1", 3, 2)
@@ -81,7 +81,7 @@ var durableCases = []promised{
 	},
 	{
 		"durable/an accepted reply is executed once after a restart",
-		"After a restart, queued runs, whether new or answered, are claimed once each, in their order (E5, I9).",
+		"After a restart, new and answered runs in the queue are claimed once each, in their order (E5, I9).",
 		func(w *world) {
 			for name, restart := range w.restarts() {
 				parked := w.waiting(name + "-answered")
@@ -101,8 +101,8 @@ var durableCases = []promised{
 	},
 	{
 		"durable/slots and fences outlive the process",
-		"After a restart the same slots are held, the same workers are fenced off, and epochs go on from where they " +
-			"were (I2, section D).",
+		"After a restart the same slots are held, the same workers are fenced off, and epochs continue (I2, " +
+			"section D).",
 		func(w *world) {
 			w.pool("p", 1, 0)
 			r := w.running("a")
@@ -124,7 +124,7 @@ var durableCases = []promised{
 	},
 	{
 		"durable/no acknowledged commit is lost",
-		"Every acknowledged commit of many concurrent callers is there after the process died, whichever other " +
+		"Every acknowledged commit of many concurrent callers survives the death of the process, whichever other " +
 			"commits shared its flush (F8).",
 		func(w *world) {
 			const lanes, each = 8, 10

@@ -22,8 +22,8 @@ func (w *world) joinWith(id string, engines ...string) {
 var engineCases = []promised{
 	{
 		"engines/runs that no node can execute delay no others",
-		"However many runs of other engines are queued before them, in whatever pool, with whatever key and " +
-			"priority, the claim finds the runs of its own engines in their order (J4).",
+		"However many runs of other engines are queued before them, in any pool and with any key and priority, the " +
+			"claim finds its engines' runs in their order (J4).",
 		func(w *world) {
 			w.pool("q", 5, 1)
 			for i := range 300 {
@@ -42,8 +42,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/keys take turns across engines",
-		"A key has one turn for the runs of all its engines: with several keys waiting, each is served once " +
-			"before any is served twice.",
+		"A key has one turn for the runs of all its engines: each waiting key is served once before any is served " +
+			"twice.",
 		func(w *world) {
 			for i := range 6 {
 				w.submit(fmt.Sprintf("big-%d", i), withKey("big"), ofEngine([]string{"a", "b"}[i%2]))
@@ -56,9 +56,9 @@ var engineCases = []promised{
 	},
 	{
 		"engines/suspects",
-		"A run whose nodes were lost again and again is a suspect: only a claim for suspects of its engine, or for " +
-			"any engine, picks it. It is counted with its engine, and is no suspect once its turn has started. A run " +
-			"that was repeated for other reasons is none (J3).",
+		"A run whose nodes were lost repeatedly is a suspect: only a claim for suspects of its engine, or for any " +
+			"engine, picks it. It is counted with its engine, and is no longer a suspect once its turn has " +
+			"started. Repeats for other reasons make no suspect (J3).",
 		func(w *world) {
 			w.joinWith("x", "x", "x-y")
 			for i, id := range []string{"s1", "s2"} {
@@ -94,8 +94,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/of a node are kept",
-		"A node is listed with the engines that it joined with, and returned with them when it is expired; a node " +
-			"that named none has none listed.",
+		"A node is listed, and returned when it is expired, with the engines that it joined with; a node without " +
+			"engines has none listed.",
 		func(w *world) {
 			long := strings.Repeat("x", 63)
 			w.joinWith("some", "a", "b/1.x_y-z", long)
@@ -115,8 +115,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/are bounded",
-		"A node and a claim name no engine (nil), or 1 to 1000 valid ones, sorted and without duplicates; " +
-			"anything else is ErrInvalid and changes nothing.",
+		"A node and a claim name no engine (nil), or 1 to 1000 valid ones, sorted and without duplicates; anything " +
+			"else is ErrInvalid and changes nothing.",
 		func(w *world) {
 			w.submit("a")
 			many := make([]string, store.MaxEngines+1)
@@ -140,9 +140,9 @@ var engineCases = []promised{
 	},
 	{
 		"engines/are surveyed",
-		"A survey lists, in order, the engines whose runs want a slot, with the number of these runs, the age of " +
-			"the oldest ready one and the nodes that have the engine; an engine that no node has is listed too " +
-			"(J4).",
+		"A survey lists in order the engines of the runs that want a slot, with the number of these runs, the age " +
+			"of the oldest ready one and the number of nodes with the engine; an engine without a node is listed " +
+			"too (J4).",
 		func(w *world) {
 			w.joinWith("one", "x", "y")
 			w.joinWith("two", "y")

@@ -57,8 +57,7 @@ var eventCases = []promised{
 	},
 	{
 		"events/large ones in portions",
-		"A reader of large events needs little memory: it gets about MinPage bytes of events at a time, and goes " +
-			"on from there (F8).",
+		"A reader of large events needs little memory: it gets about MinPage bytes of events at a time (F8).",
 		func(w *world) {
 			r := w.running("a")
 			for range 6 {
@@ -97,7 +96,7 @@ var eventCases = []promised{
 		},
 	},
 	{
-		"events/are those of their run",
+		"events/belong to their run",
 		"Runs share no events, and a finished run keeps its own (F9).",
 		func(w *world) {
 			a, b := w.finished("a"), w.finished("ab")
@@ -124,8 +123,8 @@ var eventCases = []promised{
 var historyCases = []promised{
 	{
 		"history/keeps every settled question in order",
-		"Each settled interaction is kept, in order, with its resolution; the open question is part of the run " +
-			"that History returns with them (C7, I10).",
+		"Each settled interaction is kept in order, with its resolution; the open question is in the run that " +
+			"History returns with them (C7, I10).",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "k1"))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))
@@ -171,8 +170,8 @@ var historyCases = []promised{
 	},
 	{
 		"history/is read page by page",
-		"A page has at most so many settled questions after a number, in order, or before it, the newest first; " +
-			"of large ones it has about MinPage bytes, and the next page continues after it. The run is of the " +
+		"A page has up to the limit of settled questions after a number, in order, or before it, the newest first. " +
+			"With large ones it has about MinPage bytes, and the next page continues after it. The run is from the " +
 			"same moment (C7, I5).",
 		func(w *world) {
 			r := w.running("a")
@@ -223,7 +222,7 @@ var historyCases = []promised{
 	},
 	{
 		"history/finds an interaction by its number",
-		"A settled interaction is found by run and number, whatever became of the run since; one that is open, " +
+		"A settled interaction is found by run and number, whatever happens to the run later; one that is open, " +
 			"was never asked, or belongs to another run is ErrNotFound (C5, C7).",
 		func(w *world) {
 			r := w.running("a")
@@ -261,7 +260,7 @@ var historyCases = []promised{
 	},
 	{
 		"history/finds a reply by its idempotency key",
-		"The interaction that a key settled is found by run and key, whatever became of the run since; other keys " +
+		"The interaction that a key settled is found by run and key, whatever happens to the run later; other keys " +
 			"and runs are ErrNotFound (C5).",
 		func(w *world) {
 			for _, r := range []store.Run{w.waiting("a"), w.waiting("b")} {
@@ -282,7 +281,7 @@ var historyCases = []promised{
 	},
 	{
 		"history/replies without a key",
-		"Every interaction that was settled without a key is kept, and no key finds it.",
+		"Interactions that were settled without a key are all kept, and no key finds them.",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), ""))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))

@@ -56,9 +56,9 @@ func endedFamily(prev store.Run, now time.Time) store.Commit {
 
 var familyCases = []promised{
 	{
-		"family/has its limits, and never changes upwards",
-		"Who a run's ancestors are cannot be changed, and no run is its own; a family has limits, and a run that " +
-			"waits for children has some (M3).",
+		"family/has limits, and its ancestors never change",
+		"A run's ancestors cannot be changed, and do not include the run itself; a family has limits, and a run " +
+			"that waits for children states them (M3).",
 		func(w *world) {
 			long := strings.Split(strings.Repeat("b ", store.MaxDepth+1), " ")[:store.MaxDepth+1]
 			for name, change := range map[string]func(*store.Run){

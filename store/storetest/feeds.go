@@ -119,8 +119,8 @@ func events(id string, first, last uint64) (all []string) {
 var feedCases = []promised{
 	{
 		"feeds/begin where they are created",
-		"A feed has every event that is stored after it was created, of each kind of commit, and none that somebody " +
-			"had long seen by then; a second one of the same name is ErrExists (K8).",
+		"A feed has every event that is stored after its creation, of each kind of commit, and no earlier one; a " +
+			"second feed of the same name is ErrExists (K8).",
 		func(w *world) {
 			before := w.waiting("before")
 			r := w.feed("mail")
@@ -138,8 +138,8 @@ var feedCases = []promised{
 		},
 	},
 	{
-		"feeds/are as many as the caller allows",
-		"With Most, a feed is created only while there are fewer; the name of an existing feed is ErrExists as ever, " +
+		"feeds/are limited by the caller",
+		"With Most, a feed is created only while there are fewer; the name of an existing feed is still ErrExists, " +
 			"and a deleted feed makes room.",
 		func(w *world) {
 			feeds := w.store
@@ -164,8 +164,8 @@ var feedCases = []promised{
 	},
 	{
 		"feeds/have the events of a run in order",
-		"Commits of many runs, by several processes at one time: a feed has each event exactly once, and those of " +
-			"one run in the order of their numbers (K8).",
+		"With concurrent commits of many runs by several processes, a feed has each event exactly once, and the " +
+			"events of a run in order (K8).",
 		func(w *world) {
 			r := w.feed("all")
 			const writers, runs = 4, 6
@@ -211,9 +211,9 @@ var feedCases = []promised{
 		},
 	},
 	{
-		"feeds/go on from the cursor",
-		"A reader begins after what was acknowledged, and reads again what was not; acknowledging moves the cursor " +
-			"on and never back; each name has a cursor of its own (K8).",
+		"feeds/continue from the cursor",
+		"A reader begins after the acknowledged events, and reads the others again; the cursor never moves back; " +
+			"each feed has its own (K8).",
 		func(w *world) {
 			mail, page := w.feed("mail"), w.feed("page")
 			w.submit("a")
@@ -242,8 +242,8 @@ var feedCases = []promised{
 	},
 	{
 		"feeds/serve one reader at a time",
-		"While a lease lasts, nobody else gets the feed; after it was released, somebody does, and the one before is " +
-			"refused from then on and cannot move the cursor (K8).",
+		"While a lease lasts, no other reader gets the feed; after its release another one does, and from then on " +
+			"the previous reader is refused and cannot move the cursor (K8).",
 		func(w *world) {
 			old := w.feed("mail")
 			other := w.also()
@@ -267,7 +267,7 @@ var feedCases = []promised{
 	},
 	{
 		"feeds/are read in portions",
-		"A page has at most limit commits, and says whether there are more; a reader goes on after the last one. " +
+		"A page has at most limit commits, and says whether there are more; the next page continues after it. " +
 			"Large events come in smaller pages.",
 		func(w *world) {
 			r := w.feed("mail")
@@ -288,9 +288,9 @@ var feedCases = []promised{
 		},
 	},
 	{
-		"feeds/refuse what is none",
-		"Names, lags and positions that are none are ErrInvalid, and names of no feed ErrNotFound; a position beyond " +
-			"the last commit acknowledges nothing.",
+		"feeds/refuse invalid arguments",
+		"Invalid names, lags and positions are ErrInvalid, and names of no feed ErrNotFound; a position beyond the " +
+			"last commit acknowledges nothing.",
 		func(w *world) {
 			feeds := w.store
 			for _, f := range []store.Feed{{MaxLag: 1000}, {Name: "-", MaxLag: 1000}, {Name: "a b", MaxLag: 1000},
@@ -322,8 +322,7 @@ var feedCases = []promised{
 	},
 	{
 		"feeds/are deleted",
-		"A deleted feed has no readers and keeps nothing; one of the same name that is created afterwards begins " +
-			"there.",
+		"A deleted feed has no readers and keeps nothing; a new feed of the same name begins at its own creation.",
 		func(w *world) {
 			r := w.feed("mail")
 			w.submit("a")
@@ -340,8 +339,8 @@ var feedCases = []promised{
 	},
 	{
 		"feeds/keep the runs that they need",
-		"Prune leaves a run whose events a feed has not acknowledged, until it finished MaxLag before the given " +
-			"time; then the run goes, and the feeds that needed it are lost, and no other (K8).",
+		"Prune keeps a run with unacknowledged events until it finished MaxLag before the given time; then it " +
+			"deletes the run, and only the feeds that needed it are lost (K8).",
 		func(w *world) {
 			slow, quick := w.feed("slow"), w.feed("quick")
 			old := w.finished("old")
@@ -374,9 +373,9 @@ var feedCases = []promised{
 		},
 	},
 	{
-		"feeds/that are lost grow no more",
-		"Once Prune has made every feed lost, nothing is kept for feeds, and no commit adds anything. A feed that is " +
-			"created afterwards begins there and has everything from then on (K8).",
+		"feeds/that are lost do not grow",
+		"Once Prune has made every feed lost, nothing is kept for feeds, and no commit adds anything. A feed that " +
+			"is created afterwards has everything from then on (K8).",
 		func(w *world) {
 			for round, names := range [][]string{{"one"}, {"two", "three"}} {
 				for _, name := range names {
@@ -406,8 +405,8 @@ var feedCases = []promised{
 		},
 	},
 	{
-		"feeds/have nothing of commits that are refused",
-		"A commit that is refused, or that has no event, is in no feed; the others of its batch are (I2).",
+		"feeds/have nothing of refused commits",
+		"A commit that is refused, or has no event, is in no feed; the others of its batch are (I2).",
 		func(w *world) {
 			r := w.feed("mail")
 			a, b := w.submit("a"), w.submit("b")
@@ -426,9 +425,9 @@ var feedCases = []promised{
 
 var feedDurableCases = []promised{
 	{
-		"feeds/are there after a restart",
-		"Cursor, lease and what is not acknowledged are there after the store was closed or its process died; what " +
-			"was acknowledged does not come again (K8).",
+		"feeds/survive a restart",
+		"Cursor, lease and unacknowledged events survive a close of the store and the death of its process; " +
+			"acknowledged events do not come again (K8).",
 		func(w *world) {
 			r := w.feed("mail")
 			for i, restart := range w.restarts() {

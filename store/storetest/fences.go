@@ -15,7 +15,7 @@ func fenced(c store.Commit, node string, epoch uint64) store.Commit {
 
 var fenceCases = []promised{
 	{
-		"fence/an expired node writes nothing any more",
+		"fence/an expired node cannot write",
 		"Once a node is expired, each of its writes is ErrStaleEpoch, even for runs that no other node has taken " +
 			"over yet (E4).",
 		func(w *world) {

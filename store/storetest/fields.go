@@ -16,9 +16,9 @@ import (
 
 var fieldCases = []promised{
 	{
-		"fields/of a record come back as they were stored",
-		"Every field of a record is read with the value that was stored: times to the microsecond and in UTC, " +
-			"texts and bytes exactly, JSON with its meaning.",
+		"fields/of a record are read as stored",
+		"Every field of a record is read with the stored value: times to the microsecond and in UTC, texts and " +
+			"bytes exactly, JSON with its meaning.",
 		func(w *world) {
 			var seen []store.Run
 			keep := func(c store.Commit) store.Run {
@@ -54,8 +54,8 @@ var fieldCases = []promised{
 		},
 	},
 	{
-		"fields/of a settled interaction come back as they were stored",
-		"Every field of a settled interaction is read with the value that was stored (C7).",
+		"fields/of a settled interaction are read as stored",
+		"Every field of a settled interaction is read with the stored value (C7).",
 		func(w *world) {
 			parked := Asked(w.running("a"), w.tick(), false, time.Time{})
 			parking(&parked.Run)
@@ -79,7 +79,7 @@ var fieldCases = []promised{
 		},
 	},
 	{
-		"fields/an output comes back byte for byte",
+		"fields/an output is read byte for byte",
 		"An output is JSON as an engine wrote it: every call that reads the run returns it with its blanks, " +
 			"escapes, numbers, order of members, duplicate members and invalid UTF-8 (B5).",
 		func(w *world) {

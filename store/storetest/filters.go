@@ -19,7 +19,7 @@ var odd = []string{
 
 var filterCases = []promised{
 	{
-		"list/filters, whatever is asked for",
+		"list/filters by any text",
 		"Labels and keys are arbitrary texts: a listing returns the runs that Query.Matches accepts, whatever the " +
 			"texts contain, and no run for a text that no run can have.",
 		func(w *world) {

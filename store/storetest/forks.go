@@ -16,8 +16,8 @@ func forkOf(id string, question int) func(*store.Run) {
 var forkCases = []promised{
 	{
 		"fork/begins with an answer",
-		"A fork may be created with the answer that its first turn is given; no other run may. Whose fork a run is " +
-			"cannot be changed, and no run is its own (J6).",
+		"A fork, and no other run, may be created with the answer for its first turn. A run's source cannot be " +
+			"changed, and is not the run itself (J6).",
 		func(w *world) {
 			reply := interaction.Reply{ID: 3, Text: "yes"}
 			answer := reply.Answer(base)

@@ -12,8 +12,8 @@ import (
 
 var handleCases = []promised{
 	{
-		"handles/what one wrote, the others see",
-		"Once a call on one handle has acknowledged something, every later call on any other handle sees it.",
+		"handles/see each other's writes",
+		"What a call on one handle has acknowledged, every later call on any other handle sees.",
 		func(w *world) {
 			other := w.also()
 			r := w.submit("a")
@@ -33,7 +33,7 @@ var handleCases = []promised{
 	},
 	{
 		"handles/share nodes and fences",
-		"A node that joined on one handle may claim on another; when it is expired on one handle, it is fenced " +
+		"A node that joined through one handle may claim through another; expired through one handle, it is fenced " +
 			"off on all (I2).",
 		func(w *world) {
 			other := w.also()
@@ -51,8 +51,8 @@ var handleCases = []promised{
 	},
 	{
 		"handles/share pools and slots",
-		"Capacity counts over all handles; a change of a pool on one handle holds for the next claim on every " +
-			"other.",
+		"Capacity counts over all handles; a change of a pool through one handle applies to the next claim through " +
+			"any other.",
 		func(w *world) {
 			other := w.also()
 			require.NoError(w, other.SetPool(w.ctx, slots.Pool{Name: "p", Capacity: 1}))

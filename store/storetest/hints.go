@@ -12,8 +12,8 @@ import (
 var hintCases = []promised{
 	{
 		"hint/follows commits and claims",
-		"After a commit or a claim, a store that is a Watcher hints that the run changed (or that anything may " +
-			"have changed); by then the change can be read.",
+		"After a commit or a claim, a Watcher hints that the run changed, or that anything may have changed; by " +
+			"then the change can be read.",
 		func(w *world) {
 			watcher, ok := w.store.(store.Watcher)
 			if !ok {
@@ -51,7 +51,7 @@ var hintCases = []promised{
 	},
 	{
 		"hint/its record is as it was stored",
-		"The record that a hint brings does not change afterwards, even if the record of the ended run does (M3).",
+		"The record in a hint does not change later, even if the record of the ended run does (M3).",
 		func(w *world) {
 			watcher, ok := w.store.(store.Watcher)
 			if !ok {
@@ -74,7 +74,7 @@ var hintCases = []promised{
 	},
 	{
 		"hint/none after stop",
-		"After stop has returned, its function is not called any more; the other watchers still are.",
+		"After stop has returned, its function is no longer called; other watchers' functions are.",
 		func(w *world) {
 			watcher, ok := w.store.(store.Watcher)
 			if !ok {

@@ -35,8 +35,8 @@ func aHold(until time.Time) *store.Block {
 var holdCases = []promised{
 	{
 		"hold/that contradicts the run is refused",
-		"A hold without a choice, of a run that has a slot, or of one that has ended is ErrInvalid, and so " +
-			"is a claim that starts a held run.",
+		"A hold without a choice, of a run with a slot, or of an ended run is ErrInvalid, and so is a claim that " +
+			"starts a held run.",
 		func(w *world) {
 			r := w.running("a")
 			for _, change := range []func(*store.Run){

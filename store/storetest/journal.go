@@ -58,9 +58,9 @@ type entries = []interaction.JournalEntry
 
 var journalCases = []promised{
 	{
-		"journal/keeps what turns write, in its order",
-		"Entries are there once the commit is, after those that were written before: with a report or an event, " +
-			"with the end of a turn, whatever it leads to, and after the end of the run (M1).",
+		"journal/keeps the entries of turns in order",
+		"Entries can be read once their commit is stored, after the earlier ones: with a report or an event, with " +
+			"the end of a turn, whatever it leads to, and after the end of the run (M1).",
 		func(w *world) {
 			r := w.running("a")
 			require.Empty(w, w.journal("a"))
@@ -87,7 +87,7 @@ var journalCases = []promised{
 		},
 	},
 	{
-		"journal/a commit that is refused writes nothing",
+		"journal/a refused commit writes nothing",
 		"A worker that was fenced off, or whose run has changed, adds nothing to the journal; the other commits of " +
 			"the batch do (M1, I2).",
 		func(w *world) {
@@ -111,7 +111,7 @@ var journalCases = []promised{
 	},
 	{
 		"journal/of several writers one is stored",
-		"Of any number of commits that are based on one version, the entries of exactly one are in the journal (M1).",
+		"Of any number of commits based on one version, the entries of exactly one are in the journal (M1).",
 		func(w *world) {
 			const lanes = 8
 			r := w.running("a")
@@ -129,7 +129,7 @@ var journalCases = []promised{
 	},
 	{
 		"journal/follows up within a batch",
-		"Commits of one run in one batch, each based on the one before, write their entries one after the other.",
+		"Commits of one run in one batch, each based on the one before, write their entries in order.",
 		func(w *world) {
 			first := keptOnly(w.running("a"), w.tick(), kept(1))
 			second := keptOnly(first.Run, w.tick(), kept(2))
@@ -142,7 +142,7 @@ var journalCases = []promised{
 	},
 	{
 		"journal/is written by turns and counted",
-		"Entries outside a turn, without a path, a type or a body, with texts that no database holds, or that the " +
+		"Entries outside a turn, without a path, a type or a body, with texts that no database stores, or that the " +
 			"record does not count, are ErrInvalid (M1).",
 		func(w *world) {
 			w.refused(store.ErrInvalid, keeping(Created("new", w.tick()), kept(1)))
@@ -174,8 +174,8 @@ var journalCases = []promised{
 	},
 	{
 		"journal/has limits",
-		"An entry of MaxJournalBody bytes is kept; a longer one, one beyond MaxJournalEntries and one beyond " +
-			"MaxJournalSize are ErrInvalid and ErrJournalFull, and nothing is written (M1).",
+		"An entry of MaxJournalBody bytes is kept; a longer one is ErrInvalid, one beyond MaxJournalEntries or " +
+			"MaxJournalSize is ErrJournalFull, and nothing is written (M1).",
 		func(w *world) {
 			large := kept(1)
 			large.Body = bytes.Repeat([]byte{7}, interaction.MaxJournalBody)
@@ -205,8 +205,8 @@ var journalCases = []promised{
 		},
 	},
 	{
-		"journal/goes with its run",
-		"Prune deletes the journal of a run too; another run under its id begins without one (M1).",
+		"journal/is deleted with its run",
+		"Prune deletes the journal of a run too; another run with its id begins without one (M1).",
 		func(w *world) {
 			w.commit(keeping(ended(w.running("a"), w.tick(), fsm.StateSucceeded), kept(1)))
 			require.Equal(w, 1, w.prune(w.tick(), 9))
@@ -240,8 +240,8 @@ var journalCases = []promised{
 
 var journalDurableCases = []promised{
 	{
-		"journal/is there after a restart",
-		"Entries that were acknowledged are there after the store was closed or its process died (M1).",
+		"journal/survives a restart",
+		"Acknowledged entries survive a close of the store and the death of its process (M1).",
 		func(w *world) {
 			n := 0
 			for _, restart := range w.restarts() {

@@ -54,8 +54,8 @@ func (w *world) list(q store.Query) []string {
 var listingCases = []promised{
 	{
 		"list/a page of large records ends early",
-		"A page of runs, of runs that wait, of what is due or of orphans ends once its records are larger than " +
-			"MaxPage together. Nothing is skipped: the next page continues after it, in both directions (I5).",
+		"A page of runs, of waiting runs, of due runs or of orphans ends once its records exceed MaxPage together. " +
+			"Nothing is skipped: the next page continues after it, in both directions (I5).",
 		func(w *world) {
 			const runs, fit = 10, 7
 			var want []string
@@ -104,7 +104,7 @@ var listingCases = []promised{
 		},
 	},
 	{
-		"list/a limit and a cursor must be good",
+		"list/a limit and a cursor must be valid",
 		"A limit outside 1 to MaxBatch and a cursor that no listing returned are ErrInvalid; without a limit, a " +
 			"page has 100 runs.",
 		func(w *world) {
@@ -125,9 +125,9 @@ var listingCases = []promised{
 		},
 	},
 	{
-		"list/while writes go on",
-		"Paging while runs are created, changed, ended and deleted returns each run that existed all the time " +
-			"exactly once, in order, in both orders.",
+		"list/during writes",
+		"Paging while runs are created, changed, ended and deleted returns exactly once each run that existed all " +
+			"the time, in order, in both orders.",
 		func(w *world) {
 			for _, newest := range []bool{false, true} {
 				prefix := fmt.Sprint(newest)
@@ -179,8 +179,8 @@ var waitingCases = []promised{
 	},
 	{
 		"waiting/while questions come and go",
-		"Paging through what waits while questions are asked and answered returns each question that was open all " +
-			"the time exactly once (F9).",
+		"Paging through the waiting runs while questions are asked and answered returns exactly once each question " +
+			"that was open all the time (F9).",
 		func(w *world) {
 			var stay, leave []string
 			for i := range 8 {

@@ -13,9 +13,9 @@ import (
 
 var momentCases = []promised{
 	{
-		"moment/what one call returns is of one moment",
-		"While commits go on, the record, its pending question, its history and its events always agree: no " +
-			"reader ever sees half of a commit (F8, I10).",
+		"moment/each call returns the state of one moment",
+		"During commits, the record, its pending question, its history and its events always agree: no reader ever " +
+			"sees half of a commit (F8, I10).",
 		func(w *world) {
 			const leastRounds, leastLooks = 40, 100
 			for _, id := range []string{"a", "b"} {

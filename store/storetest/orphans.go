@@ -20,9 +20,9 @@ func (w *world) orphans(limit int) []string {
 
 var orphanCases = []promised{
 	{
-		"orphan/they are listed in parts",
-		"Orphans skips as many runs as it is asked to, and returns at most limit; the order stays the same while " +
-			"nothing changes.",
+		"orphan/are listed in parts",
+		"Orphans skips the given number of runs, and returns at most limit; without changes the order stays the " +
+			"same.",
 		func(w *world) {
 			w.pool("p", 99, 0)
 			w.join("a", "z")

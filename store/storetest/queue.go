@@ -11,8 +11,8 @@ import (
 var queueCases = []promised{
 	{
 		"queue/keys take turns",
-		"With several keys waiting at one priority, each is served once before any is served twice, in one claim and " +
-			"over several.",
+		"Each key that waits at a priority is served once before any is served twice, in one claim and over " +
+			"several.",
 		func(w *world) {
 			for i := range 50 {
 				w.submit(fmt.Sprintf("big-%02d", i), withKey("big"))
@@ -34,8 +34,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/pools take turns",
-		"With several pools that have ready runs, a node with room for one run serves each of them once before any " +
-			"is served twice: none waits until another is empty.",
+		"A node with room for one run serves each pool with ready runs once before any is served twice: no pool " +
+			"waits until another is empty.",
 		func(w *world) {
 			all := []string{"p", "z", "a"} // in the order of creation, not of their names
 			for _, pool := range all[1:] {

@@ -38,8 +38,8 @@ func one(ctx context.Context, s store.Store, c store.Commit) error {
 var raceCases = []promised{
 	{
 		"race/for each version of a run there is one winner",
-		"Of any number of commits based on the same version exactly one is stored, and the others are " +
-			"ErrConflict; no version is skipped or assigned twice (C8).",
+		"Of any number of commits based on the same version exactly one is stored, and the others are ErrConflict; " +
+			"no version is skipped or assigned twice (C8).",
 		func(w *world) {
 			const lanes, each = 8, 15
 			first := w.running("a")
@@ -107,7 +107,7 @@ var raceCases = []promised{
 	},
 	{
 		"race/for an id",
-		"Of several submissions under one id exactly one is stored, the others are ErrExists.",
+		"Of several submissions with one id exactly one is stored, the others are ErrExists.",
 		func(w *world) {
 			for i := range 10 {
 				var made atomic.Int32
@@ -126,7 +126,7 @@ var raceCases = []promised{
 	},
 	{
 		"race/each queued run is claimed once",
-		"Nodes that claim at the same time never get the same run, and together they get every run (E5, I2).",
+		"Nodes that claim at the same time never get the same run, and together get every run (E5, I2).",
 		func(w *world) {
 			const many, lanes = 200, 6
 			w.pool("p", many, 0)
@@ -165,7 +165,7 @@ var raceCases = []promised{
 	},
 	{
 		"race/two recoveries",
-		"Recoveries that settle the same orphans at the same time settle each once (E6).",
+		"Concurrent recoveries of the same orphans settle each once (E6).",
 		func(w *world) {
 			for i := range 20 {
 				w.running(fmt.Sprintf("r%02d", i))
@@ -196,9 +196,9 @@ var raceCases = []promised{
 		},
 	},
 	{
-		"race/capacity is never exceeded by even one",
-		"However many nodes claim, park, answer and finish at the same time, a reader never sees more slots in " +
-			"use than the pool and its key allow; and all runs end (D1, D3, I3).",
+		"race/capacity is never exceeded",
+		"However many nodes claim, park, answer and finish at the same time, a reader never sees more slots in use " +
+			"than the pool and its key allow; and all runs end (D1, D3, I3).",
 		capacityRace,
 	},
 }

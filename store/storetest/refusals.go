@@ -39,13 +39,13 @@ func refuses(w *world, good store.Commit, faults []fault) {
 var refusalCases = []promised{
 	{
 		"refusal/of a contradictory creation",
-		"A commit that creates a run and contradicts itself is ErrInvalid, and no run is made (F7).",
+		"A commit that creates a run and contradicts itself is ErrInvalid, and creates no run (F7).",
 		func(w *world) { refuses(w, Created("a", w.tick()), append(creationFaults, recordFaults...)) },
 	},
 	{
 		"refusal/of a contradictory report",
-		"A commit that contradicts itself, or the record that it follows up on, is ErrInvalid, and no part of it " +
-			"is stored (A7, F7, F8).",
+		"A commit that contradicts itself, or the record that it follows, is ErrInvalid, and no part of it is " +
+			"stored (A7, F7, F8).",
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, reported(r, w.tick()), append(append(append(followFaults, recordFaults...), runningFaults...),
@@ -53,7 +53,7 @@ var refusalCases = []promised{
 		},
 	},
 	{
-		"refusal/of a question without waiting, and of waiting without a question",
+		"refusal/of a question without a wait, or the reverse",
 		"Only a run in waiting_user has a pending question and a deadline, and the question has the run's next " +
 			"number (I10).",
 		func(w *world) {
@@ -91,9 +91,9 @@ var refusalCases = []promised{
 		},
 	},
 	{
-		"refusal/of a settlement that does not fit",
-		"A commit settles exactly the pending question, and a question never disappears without being settled " +
-			"(C4, C7, I8).",
+		"refusal/of a settlement of another question",
+		"A commit settles exactly the pending question, and a question never disappears without being settled (C4, " +
+			"C7, I8).",
 		func(w *world) {
 			r := w.waiting("a")
 			refuses(w, Answered(r, w.tick(), "k"), []fault{
@@ -121,8 +121,8 @@ var refusalCases = []promised{
 		},
 	},
 	{
-		"refusal/of another question in the place of the pending one",
-		"While a run waits, its question does not change: another one can only follow after it was settled (I8).",
+		"refusal/of a replaced question",
+		"While a run waits, its question does not change: another one comes only after it was settled (I8).",
 		func(w *world) {
 			r := w.waiting("a")
 			refuses(w, Changed(r, w.tick(), func(r *store.Run) { r.Recovery = store.RecoveredWaiting }), []fault{
@@ -131,9 +131,8 @@ var refusalCases = []promised{
 		},
 	},
 	{
-		"refusal/of an idempotency key for two interactions",
-		"A key belongs to one accepted reply of its run: settling another interaction with the same key is " +
-			"ErrInvalid (C5).",
+		"refusal/of a key for two interactions",
+		"A key belongs to one accepted reply of its run: settling another interaction with it is ErrInvalid (C5).",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, time.Time{}))
@@ -144,9 +143,8 @@ var refusalCases = []promised{
 		},
 	},
 	{
-		"refusal/of an end that does not fit",
-		"A finished run has no slot, no owner and no question, and has the time at which it finished (section D: " +
-			"slots never leak).",
+		"refusal/of an invalid end",
+		"A finished run has no slot, owner or question, and has its end's time (section D: slots never leak).",
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, ended(r, w.tick(), fsm.StateFailed), []fault{
@@ -161,9 +159,9 @@ var refusalCases = []promised{
 		},
 	},
 	{
-		"refusal/of a change of state that is none",
+		"refusal/of an invalid change of state",
 		"A commit from one state to another is ErrInvalid if no transition of the contract leads there, whatever " +
-			"events it contains (A1, A2, F7).",
+			"its events are (A1, A2, F7).",
 		func(w *world) {
 			parked := func(r store.Run) store.Commit { return Asked(r, w.tick(), false, time.Time{}) }
 			succeeded := func(r store.Run) store.Commit { return ended(r, w.tick(), fsm.StateSucceeded) }
@@ -198,7 +196,7 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of any change of a finished run",
-		"A terminal record never changes again (A1, I7).",
+		"A terminal record never changes (A1, I7).",
 		func(w *world) {
 			for _, state := range []fsm.State{fsm.StateSucceeded, fsm.StateFailed, fsm.StateCanceled} {
 				r := w.commit(ended(w.running("run-"+string(state)), w.tick(), state))

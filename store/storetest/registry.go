@@ -24,7 +24,7 @@ func (w *world) nodes() []string {
 var registryCases = []promised{
 	{
 		"registry/nodes are listed as they joined",
-		"A node is listed, by id, with its identity, the length of its lease and the time at which it ends.",
+		"Nodes are listed by id, each with its identity, the length of its lease and the end of its lease.",
 		func(w *world) {
 			w.join("b", "a")
 			require.NoError(w, w.store.Join(w.ctx, store.Node{ID: "z", Lease: 90 * time.Second}, w.now))
@@ -40,7 +40,7 @@ var registryCases = []promised{
 	},
 	{
 		"registry/an id joins once",
-		"Joining under the id of a registered node is ErrExists, and leaves that node as it is.",
+		"Joining with the id of a registered node is ErrExists, and does not change that node.",
 		func(w *world) {
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "n", Identity: "impostor", Lease: time.Minute},
 				w.tick()), store.ErrExists)
@@ -75,7 +75,7 @@ var registryCases = []promised{
 	},
 	{
 		"registry/renewing extends the lease",
-		"A renewed lease ends later: it is not expired at the time at which it would have ended before.",
+		"A renewed lease ends later: the node is not expired at the earlier end.",
 		func(w *world) {
 			before, err := w.store.Nodes(w.ctx)
 			require.NoError(w, err)
@@ -91,7 +91,7 @@ var registryCases = []promised{
 		},
 	},
 	{
-		"registry/renewing lists all that is held",
+		"registry/Renew lists all held runs",
 		"However many runs with a slot a node owns, Renew lists each of them: a worker whose run is not listed " +
 			"stops it.",
 		func(w *world) {
@@ -132,8 +132,7 @@ var registryCases = []promised{
 	{
 		"registry/expiring the silent",
 		"On a store.Local, ExpireSilent removes those of the given nodes that have not renewed their lease since " +
-			"they were read, and those that are given without its end, whatever the time; and updates the departures " +
-			"(J9).",
+			"they were read, and those given without an end, whatever the time; and updates the departures (J9).",
 		func(w *world) {
 			local, ok := w.store.(store.Local)
 			if !ok {

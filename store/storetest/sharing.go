@@ -79,8 +79,8 @@ func (w *world) untouched(id string, do func()) {
 var sharingCases = []promised{
 	{
 		"sharing/Commit keeps nothing of the caller's batch",
-		"A caller may change a commit after it was stored, with its record, specification, events and settled " +
-			"interaction: the store is not affected.",
+		"A caller may change a stored commit's record, specification, events and settled interaction without an " +
+			"effect on the store.",
 		func(w *world) {
 			put := func(c store.Commit) {
 				w.Helper()
@@ -110,9 +110,9 @@ var sharingCases = []promised{
 		},
 	},
 	{
-		"sharing/what is read is the caller's",
-		"A caller may change the records, specifications, events and history that it got: other readers are not " +
-			"affected.",
+		"sharing/the caller owns what it reads",
+		"A caller may change the records, specifications, events and history that it got, without an effect on " +
+			"other readers.",
 		func(w *world) {
 			w.submit("a", submitted)
 			parked := Asked(w.start("n"), w.tick(), true, w.now)
@@ -159,8 +159,8 @@ var sharingCases = []promised{
 		},
 	},
 	{
-		"sharing/what a claim returns is the caller's",
-		"A caller may change what Start has returned and what Claim returns: the store is not affected.",
+		"sharing/the caller owns what a claim returns",
+		"A caller may change what Start has returned and what Claim returns, without an effect on the store.",
 		func(w *world) {
 			w.submit("a", submitted)
 			var made store.Commit

@@ -37,8 +37,8 @@ func stepped(prev store.Run, now time.Time) store.Commit {
 var stepCases = []promised{
 	{
 		"steps/the deadline of a run is the next step of its questions",
-		"A run is due when something is next to be done about one of its open questions, and not before; a step " +
-			"that is carried out makes it due at the next one (K7).",
+		"A run is due when the next step or end of one of its open questions is due, and not before; an executed " +
+			"step makes it due at the next one (K7).",
 		func(w *world) {
 			r := w.commit(waits(AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})))
 			asked := r.Open[0].AskedAt
@@ -61,9 +61,8 @@ var stepCases = []promised{
 		},
 	},
 	{
-		"steps/an escalation leads to the question whoever is asked then",
-		"A question that is escalated is found by those who are asked from then on, and by nobody else any more " +
-			"(K7, K9).",
+		"steps/an escalation changes who finds the question",
+		"An escalated question is found by its new audience, and by no one else (K7, K9).",
 		func(w *world) {
 			c := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
 			c.Run.Open[0].To, c.Run.Open[1].To = toAda, toAda
@@ -90,8 +89,8 @@ var stepCases = []promised{
 		},
 	},
 	{
-		"steps/a record whose questions do not agree about their waits is refused",
-		"What a record says of the waits of its questions agrees with itself and with its deadline (I10, K7).",
+		"steps/a record with contradictory waits is refused",
+		"What a record says about its questions' waits agrees with itself and with its deadline (I10, K7).",
 		func(w *world) {
 			r := w.running("a")
 			for _, c := range []struct {

@@ -54,8 +54,8 @@ var stickyCases = []promised{
 		},
 	},
 	{
-		"sticky/is tried again though there is no room for all",
-		"A queued run that holds its slot and whose Start failed is tried again some claims later, also when each " +
+		"sticky/is tried again without room for all",
+		"A queued run that holds its slot and whose Start failed is tried again some claims later, even if each " +
 			"claim finds others (I3).",
 		func(w *world) {
 			w.commit(Answered(w.sticking("first"), w.tick(), ""))

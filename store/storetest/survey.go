@@ -26,8 +26,7 @@ func alone(held int) []store.PoolSurvey {
 var surveyCases = []promised{
 	{
 		"survey/of an empty store",
-		"In a store without runs every count is zero and no time is set; nodes and pools are counted all the " +
-			"same.",
+		"In a store without runs every count is zero and no time is set; nodes and pools are counted.",
 		func(w *world) {
 			require.Equal(w, store.Survey{Nodes: 1, Pools: alone(0)}, w.survey())
 			w.join("m")
@@ -42,7 +41,7 @@ var surveyCases = []promised{
 		},
 	},
 	{
-		"survey/sees what others do",
+		"survey/sees the writes of others",
 		"A survey counts what was stored through any handle.",
 		func(w *world) {
 			other := w.also()
@@ -56,8 +55,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/is of one moment",
-		"While commits go on, every run counts once: none is missed or counted twice because it moved from state to " +
-			"state (I10).",
+		"During commits, every run counts once: none is missed or counted twice because it changes its state " +
+			"(I10).",
 		func(w *world) {
 			const rounds = 40
 			ids := []string{"a", "b", "c"}

@@ -38,8 +38,9 @@ func (w *world) settledNumbers(id string) (settled, open []int) {
 
 var togetherCases = []promised{
 	{
-		"together/refuses what does not follow from the questions",
-		"A question goes only by being settled, once and while it is open; none comes while the run waits (I8, K2).",
+		"together/refuses a commit that contradicts the questions",
+		"A question is removed only by being settled, once and while it is open; none is added while the run waits " +
+			"(I8, K2).",
 		func(w *world) {
 			w.Helper()
 			running := w.running("a")
@@ -90,9 +91,9 @@ var togetherCases = []promised{
 		},
 	},
 	{
-		"together/replies to several questions are commits that conflict",
-		"Of commits that settle different questions of one run on one version, one is stored; each of the others, " +
-			"made anew, is stored after it (K2, I1).",
+		"together/replies to several questions conflict",
+		"Of commits that settle different questions of one run on one version, one is stored; each of the others " +
+			"can be stored after it, based on the new version (K2, I1).",
 		func(w *world) {
 			const questions = 8
 			r := w.waitingWith("a", questions, interaction.Rule{})

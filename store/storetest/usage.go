@@ -33,8 +33,8 @@ func using(c store.Commit, n int64) store.Commit {
 var usageCases = []promised{
 	{
 		"usage/is stored with the end of its turn",
-		"What a turn has used is there as soon as its end is, under the number of its attempt, whether the turn " +
-			"asked, went back to the queue or ended its run; a turn without usage has none (J13).",
+		"A turn's usage can be read as soon as its end, under the number of its attempt, whether the turn asked, " +
+			"was queued again or ended its run; a turn without usage has none (J13).",
 		func(w *world) {
 			r := w.running("a")
 			require.Empty(w, w.usage("a"))
@@ -53,9 +53,9 @@ var usageCases = []promised{
 		},
 	},
 	{
-		"usage/a commit that is refused leaves none",
-		"A turn whose end is refused, because its worker was fenced off or its run has changed, leaves no usage; the " +
-			"other commits of the batch leave theirs (J13, I2).",
+		"usage/a refused commit leaves none",
+		"A turn whose end is refused, because its worker was fenced off or its run has changed, leaves no usage; " +
+			"the other commits of the batch leave theirs (J13, I2).",
 		func(w *world) {
 			stale, changed, fine := w.running("stale"), w.running("changed"), w.running("fine")
 			w.commit(reported(changed, w.tick()))
@@ -74,7 +74,7 @@ var usageCases = []promised{
 	},
 	{
 		"usage/belongs to the end of a turn",
-		"A commit that ends no turn has no usage, and no figure is negative, broken or larger than MaxUsage: " +
+		"A commit that ends no turn has no usage, and no figure is negative, not a number or larger than MaxUsage: " +
 			"anything else is ErrInvalid.",
 		func(w *world) {
 			require.ErrorIs(w, w.try(using(Created("new", w.tick()), 1)), store.ErrInvalid)
@@ -101,9 +101,8 @@ var usageCases = []promised{
 		},
 	},
 	{
-		"usage/is summed while its run goes on",
-		"A survey sums the usage of the runs that have not ended, wherever they stand; what has ended counts no more " +
-			"(J13).",
+		"usage/is summed until its run ends",
+		"A survey sums the usage of the runs that have not ended, whatever their state (J13).",
 		func(w *world) {
 			require.Zero(w, w.survey().Usage)
 			w.commit(using(ended(w.running("over"), w.tick(), fsm.StateSucceeded), 32))
@@ -128,8 +127,8 @@ var usageCases = []promised{
 	},
 	{
 		"usage/of a budget is what the turns have used",
-		"The record of a run with a budget counts each start, and the tokens of each turn's usage, and nothing else; " +
-			"the limits change only when a held run is decided about. Any other count is ErrInvalid (J13).",
+		"The record of a run with a budget counts each start, and the tokens of each turn's usage, and nothing " +
+			"else; the limits change only with a decision about the held run. Any other count is ErrInvalid (J13).",
 		func(w *world) {
 			w.submit("a", withBudget(3, 5000))
 			r := w.start("n")
@@ -166,8 +165,8 @@ var usageCases = []promised{
 		},
 	},
 	{
-		"usage/goes with its run",
-		"Prune deletes the usage of a run too; another run under its id begins without any (J13).",
+		"usage/is deleted with its run",
+		"Prune deletes the usage of a run too; another run with its id begins without any (J13).",
 		func(w *world) {
 			w.commit(using(ended(w.running("a"), w.tick(), fsm.StateSucceeded), 1))
 			require.Equal(w, 1, w.prune(w.tick(), 9))
@@ -182,8 +181,8 @@ var usageCases = []promised{
 
 var usageDurableCases = []promised{
 	{
-		"usage/is there after a restart",
-		"Usage that was acknowledged is there after the store was closed or its process died (J13).",
+		"usage/survives a restart",
+		"Acknowledged usage survives a close of the store and the death of its process (J13).",
 		func(w *world) {
 			n := int64(0)
 			for _, restart := range w.restarts() {

@@ -30,7 +30,7 @@ func Voted(prev store.Run, now time.Time, number int, actor, key string) store.C
 
 var voteCases = []promised{
 	{
-		"votes/stand with their question until and after it is settled",
+		"votes/are read with their question",
 		"The votes on an approval that several people decide are read with it, while it is open and in the history " +
 			"(K5).",
 		func(w *world) {
@@ -58,8 +58,8 @@ var voteCases = []promised{
 	},
 	{
 		"votes/a settled approval is found by the key of a vote",
-		"The settled question of which a vote carried the key is found by it, whatever characters it has; votes " +
-			"on open questions, keys of other replies and texts that look like a key are not found (C5, K5).",
+		"A settled question is found by the key of one of its votes, whatever characters the key has; votes on " +
+			"open questions, keys of other replies and similar texts are not found (C5, K5).",
 		func(w *world) {
 			const key = "<k> \"1\" ü\u2028"
 			r := w.commit(severalDecide(AskedTogether(w.running("a"), w.tick(), 3, interaction.Rule{}), 3))
@@ -87,8 +87,8 @@ var voteCases = []promised{
 	},
 	{
 		"votes/a record that contradicts its votes is refused",
-		"No record has a vote that counts twice, one that nobody gave, or more of them than the question needs (I10, " +
-			"K5).",
+		"No record has a vote that counts twice, a vote without an author, or more votes than the question needs " +
+			"(I10, K5).",
 		func(w *world) {
 			r := w.running("a")
 			asked := severalDecide(Asked(r, w.now, false, time.Time{}), 3)
@@ -134,9 +134,9 @@ var voteCases = []promised{
 			w.commit(Voted(r, w.tick(), 1, "bob", ""))
 		},
 	}, {
-		"claims/stand with their question, and others are asked in the same commit",
-		"A claim of an open question is read with it. When a question is put to others, the listing of who is asked " +
-			"changes with the commit (K5, K9).",
+		"claims/are read with their question",
+		"A claim of an open question is read with it. A reassignment changes who finds the question in the same " +
+			"commit (K5, K9).",
 		func(w *world) {
 			asked := AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{})
 			asked.Run.Open[0].To = &interaction.Audience{Users: []string{"ada"}}
@@ -167,8 +167,8 @@ var voteCases = []promised{
 		},
 	},
 	{
-		"claims/a record with a claim that cannot be is refused",
-		"A claim has a name and an end, and nobody claims what several people decide (I10, K5).",
+		"claims/a record with an invalid claim is refused",
+		"A claim has a name and an end, and a question that several people decide has no claim (I10, K5).",
 		func(w *world) {
 			r := w.running("a")
 			asked := Asked(r, w.now, false, time.Time{})
