@@ -5,9 +5,10 @@
 #
 #   .ci/rehearse.sh               all systems
 #   .ci/rehearse.sh linux/amd64   only these; formula and other systems' archives are left out
-set -euo pipefail
+set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "rehearse: $*" >&2; exit 1; }
+trap 'echo "rehearse: line $LINENO fails: $BASH_COMMAND" >&2' ERR
 dir=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
@@ -61,10 +62,12 @@ if command -v dpkg-deb >/dev/null; then
 	for file in lib/systemd/system/interlude.service share/doc/interlude/{copyright,NOTICES} share/bash-completion/completions/interlude; do
 		[ -s "$dir/deb/usr/$file" ] || fail "the package lacks $file"
 	done
-	dpkg-deb -I "$base.deb" conffiles | grep -qx /etc/interlude/environment || fail "the settings are no conffile"
+	[ "$(dpkg-deb -I "$base.deb" conffiles)" = /etc/interlude/environment ] || fail "the settings are no conffile"
 fi
 if command -v rpm2cpio >/dev/null && command -v cpio >/dev/null; then
-	(mkdir "$dir/rpm" && cd "$dir/rpm" && rpm2cpio "$base.rpm" | cpio -idm --quiet)
+	# Its names are absolute: without the flag, cpio writes to the root of this machine. The status of rpm2cpio is 1 for a
+	# package without a signature; cmp below checks what was unpacked.
+	(mkdir "$dir/rpm" && cd "$dir/rpm" && { rpm2cpio "$base.rpm" || true; } | cpio -idm --quiet --no-absolute-filenames 2>"$dir/log") || fail "the RPM package cannot be unpacked"
 	cmp "$dir/rpm/usr/bin/interlude" "$dir/deb/usr/bin/interlude" || fail "the RPM package has another program"
 else
 	echo "rehearse: the RPM package was not unpacked: rpm2cpio or cpio is missing"

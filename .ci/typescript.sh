@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# Makes a TypeScript client from the OpenAPI document of a running server, compiles a program with it, and runs that
-# program against the server.
+# Builds the package clients/typescript with types from the OpenAPI document of a running server, installs it from its
+# tarball, and runs a program with it against the server.
+#
+#   .ci/typescript.sh DIR    also copies the package to a folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD/examples/desk/client.ts
+to=${1:-}
+[ -z "$to" ] || { mkdir -p "$to" && to=$(cd "$to" && pwd); }
 tools=$PWD/.tools/typescript
 lock=$PWD/.ci/npm/typescript # the versions of all packages, and their hashes
 packages=$(sed -n 's|^    "\(.*\)": "\(.*\)".*|\1@\2|p' "$lock/package.json" | tr '\n' ' ')
@@ -52,15 +56,14 @@ for _ in $(seq 200); do
 done
 url=http://127.0.0.1:$port/interlude/api
 
-cp "$source" "$dir/"
-ln -s "$tools/node_modules" "$dir/node_modules"
-cd "$dir"
-echo '{"type": "module"}' >package.json
-cat >tsconfig.json <<-END
-	{"files": ["client.ts"], "compilerOptions": {"strict": true, "noUncheckedIndexedAccess": true, "skipLibCheck": true,
-	"types": [], "target": "es2022", "module": "nodenext",
-	"lib": ["es2023", "dom", "dom.iterable", "dom.asynciterable"]}}
-END
+mkdir "$dir/package" "$dir/user"
+cp -r clients/typescript/. LICENSE "$dir/package/"
+cp "$source" clients/typescript/test/follow.ts "$dir/user/"
+ln -s "$tools/node_modules" "$dir/package/node_modules"
+cd "$dir/package"
+options='"strict": true, "noUncheckedIndexedAccess": true, "skipLibCheck": true, "types": [], "target": "es2022",
+	"module": "nodenext", "lib": ["es2023", "dom", "dom.iterable", "dom.asynciterable"]'
+echo "{\"files\": [\"src/client.ts\"], \"compilerOptions\": {$options, \"declaration\": true, \"outDir\": \"dist\"}}" >tsconfig.json
 # The generator's own linter, with its recommended rules but these: sign-in belongs to the host (security), "default"
 # describes all problems (4xx), the document has the project's licence, and the components that no response names are
 # the data of streams.
@@ -73,9 +76,22 @@ cat >lint.js <<-'END'
 	process.exit(found.length > 0 ? 1 : 0);
 END
 node lint.js "$url/openapi.json" || fail "the linter finds the above in the OpenAPI document"
-node_modules/.bin/openapi-typescript "$url/openapi.json" -o api.d.ts >generator.log 2>&1 ||
+node_modules/.bin/openapi-typescript "$url/openapi.json" -o src/api.ts >generator.log 2>&1 ||
 	{ cat generator.log >&2; fail "the document makes no client"; }
-node_modules/.bin/tsc -p . || fail "examples/desk/client.ts does not compile with the types of the document"
-timeout 60 node client.js "$url" >client.log || { cat client.log desk.log >&2; fail "the client fails"; }
+node_modules/.bin/tsc -p . || fail "clients/typescript does not compile with the types of the document"
+npm pack --silent --pack-destination "$dir" >/dev/null || fail "the package cannot be packed"
+tarball=$(echo "$dir"/interlude-go-client-*.tgz)
+[ -z "$to" ] || cp "$tarball" "$to/"
+
+# A user's project, with the package from its tarball. Its one dependency is here already.
+cd "$dir/user"
+mkdir -p node_modules/@interlude-go/client
+tar -xzf "$tarball" -C node_modules/@interlude-go/client --strip-components 1
+ln -s "$tools/node_modules/openapi-fetch" "$tools/node_modules/openapi-typescript-helpers" node_modules/
+echo '{"type": "module"}' >package.json
+echo "{\"files\": [\"client.ts\", \"follow.ts\"], \"compilerOptions\": {$options}}" >tsconfig.json
+"$tools/node_modules/.bin/tsc" -p . || fail "programs do not compile with the package"
+timeout 60 node client.js "$url" >client.log || { cat client.log "$dir/desk.log" >&2; fail "the client fails"; }
 grep -qx 'shipped' client.log || { cat client.log >&2; fail "the run does not end with the client's answer"; }
-echo "typescript: the client of the document compiles, and has answered a question"
+timeout 60 node follow.js || fail "a follower loses events"
+echo "typescript: the package of the client compiles, is installed from its tarball, and has answered a question"
