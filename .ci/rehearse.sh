@@ -80,7 +80,7 @@ if [ "$(id -u)" = 0 ]; then
 	chown -R 65532:65532 "$image/root/var/lib/interlude"
 	chmod 755 "$dir" # another user must reach it
 	chroot --userspec=65532:65532 "$image/root" /usr/bin/interlude version >/dev/null || fail "the program does not start without a system"
-	started image chroot --userspec=65532:65532 "$image/root" /usr/bin/interlude
+	started image "$(command -v chroot)" --userspec=65532:65532 "$image/root" /usr/bin/interlude
 fi
 if command -v buildah >/dev/null; then
 	if buildah --storage-driver vfs --root "$dir/storage" --runroot "$dir/run" bud --isolation chroot -f packaging/Dockerfile \
