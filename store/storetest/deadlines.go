@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,21 @@ var deadlineCases = []promised{
 			due, next = w.due(at, 9)
 			require.Equal(w, []string{"a"}, due)
 			require.True(w, next.IsZero(), "nothing falls due after now")
+		},
+	},
+	{
+		"deadline/the oldest first, up to the limit",
+		"Due returns the oldest deadlines first, at most limit of them; the next time is after now, however many " +
+			"runs the limit cut off.",
+		func(w *world) {
+			for _, h := range []int{3, 1, 5, 2, 4} {
+				w.until(fmt.Sprintf("h%d", h), base.Add(time.Duration(h)*time.Hour))
+			}
+			due, next := w.due(base.Add(3*time.Hour), 2)
+			require.Equal(w, []string{"h1", "h2"}, due)
+			require.Equal(w, base.Add(4*time.Hour), next)
+			due, _ = w.due(base.Add(9*time.Hour), 9)
+			require.Equal(w, []string{"h1", "h2", "h3", "h4", "h5"}, due)
 		},
 	},
 	{

@@ -163,6 +163,32 @@ var listingCases = []promised{
 
 var waitingCases = []promised{
 	{
+		"waiting/the oldest question first",
+		"Waiting lists the runs in waiting_user, each with its question, in the order in which the questions were " +
+			"asked, whatever the runs' age.",
+		func(w *world) {
+			a, b, c := w.waiting("a"), w.waiting("b"), w.sticking("c")
+			w.finished("over")
+			w.submit("queued")
+			page, err := w.waits(store.Query{})
+			require.NoError(w, err)
+			require.Len(w, page.Runs, 3)
+			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]),
+				text(w, page.Runs[1]), text(w, page.Runs[2])})
+
+			w.commit(Answered(a, w.tick(), "")) // a asks again: its question is the youngest now
+			for _, r := range w.claim("n", 9) {
+				if r.ID == "a" {
+					w.commit(Asked(r, w.tick(), false, time.Time{}))
+				}
+			}
+			require.Equal(w, []string{"b", "c", "a"}, w.pages(w.waits, store.Query{Limit: 2}, nil))
+			require.Equal(w, []string{"a", "c", "b"}, w.pages(w.waits, store.Query{Limit: 1, Newest: true}, nil))
+			w.commit(ended(c, w.tick(), fsm.StateCanceled))
+			require.Equal(w, []string{"b", "a"}, w.pages(w.waits, store.Query{Limit: 9}, nil))
+		},
+	},
+	{
 		"waiting/filters",
 		"Waiting takes the filters of a listing.",
 		func(w *world) {
