@@ -10,6 +10,24 @@ import (
 
 var queueCases = []promised{
 	{
+		"queue/then the oldest",
+		"Within a priority and a key the run that was queued first is started first; the id decides between equals.",
+		func(w *world) {
+			now := w.tick()
+			for _, id := range []string{"c", "a", "b"} {
+				w.commit(Created(id, now))
+			}
+			for _, id := range []string{"0", "1", "2"} {
+				w.submit(id)
+			}
+			var started []string
+			for range 6 {
+				started = append(started, w.claimed("n", 1)...)
+			}
+			require.Equal(w, []string{"a", "b", "c", "0", "1", "2"}, started)
+		},
+	},
+	{
 		"queue/keys take turns",
 		"Each key that waits at a priority is served once before any is served twice, in one claim and over " +
 			"several.",
