@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -23,6 +24,11 @@ type InboxQuery struct {
 	Pool   string
 	Key    string
 	Kinds  []Kind
+	// Text selects the questions that contain it, ignoring case: in the prompt, the context, the
+	// subject's tool, arguments, title or risk, or the title or id of the run. It has at most
+	// MaxSearchText bytes. A search has no index: a call examines MaxInboxRead questions at most, and
+	// stops after MaxSearchTime; see InboxPage.
+	Text string
 	// DueBefore selects questions of runs with a Run.Deadline before this time.
 	DueBefore time.Time
 	// After is the Next of the previous page; empty starts with the oldest question.
@@ -37,6 +43,9 @@ type InboxQuery struct {
 type InboxPage struct {
 	Questions []InboxQuestion
 	Next      string
+	// Searched is how many questions a call with InboxQuery.Text has examined. If Next is set, the
+	// search continues there.
+	Searched int
 }
 
 // InboxQuestion is an open question, with the data of its run for a respondent.
@@ -87,6 +96,9 @@ func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
 	if err := c.allowInbox(ctx, r.query); err != nil {
 		return err
 	}
+	if r.query.Text != "" {
+		r.search = &search{text: strings.ToLower(r.query.Text), begun: time.Now()}
+	}
 	waiting := r.query.waiting()
 	for read := 0; read < MaxInboxRead; read += waiting.Limit {
 		waiting.After = r.place.after
@@ -101,7 +113,7 @@ func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
 			r.page.Questions = slices.Grow(r.page.Questions, min(len(found.Runs), r.limit-r.count))
 		}
 		for i := range found.Runs {
-			if !r.add(&found.Runs[i]) {
+			if !r.add(&found.Runs[i]) || r.search.spent() {
 				r.page.Next = r.place.String()
 				return nil
 			}
@@ -147,6 +159,7 @@ type inboxReader struct {
 	limit int
 	// counts: the page stays empty.
 	counts bool
+	search *search // nil: every question is listed
 	page   InboxPage
 	count  int
 	size   int        // of the page, in bytes
@@ -164,6 +177,9 @@ func (r *inboxReader) add(run *Run) bool {
 		}
 		if r.full() {
 			return false
+		}
+		if !r.finds(run, o) {
+			continue
 		}
 		r.count++
 		r.place.runID, r.place.question = run.ID, o.ID
@@ -225,6 +241,10 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 	all := Query{Labels: q.Labels, Pool: q.Pool, Key: q.Key, Limit: q.Limit}
 	if err := cmp.Or(c.check(ctx), validateQuery(&all)); err != nil {
 		return place, err
+	}
+	if len(q.Text) > MaxSearchText || !utf8.ValidString(q.Text) {
+		return place, &ArgumentError{"query.Text", quote(q.Text),
+			fmt.Sprintf("at most %d bytes of UTF-8", MaxSearchText), nil}
 	}
 	place, err := readInboxPlace(q.After)
 	if err != nil {

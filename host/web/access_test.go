@@ -38,6 +38,7 @@ var routes = []struct {
 	{"GET", "/inbox", "", false},
 	{"GET", "/inbox/count", "", false},
 	{"GET", "/inbox/events", "", false},
+	{"GET", "/answers", "", false},
 	{"GET", "/stats", "", false},
 	{"GET", "/feeds", "", false},
 	{"POST", "/feeds/f/next", `{"wait_sec":1}`, false},

@@ -16,7 +16,10 @@ type people struct {
 }
 
 // person is the use by one person.
-type person struct{ requests, streams, changes int }
+type person struct{ requests, streams, changes, searches int }
+
+// maxSearchesEach limits the searches of one person at once: each examines many records.
+const maxSearchesEach = 2
 
 // get returns the entry of a person, and a function that ends a use. The caller holds p.mu.
 func (p *people) get(id string) (*person, func(end func(*person))) {
@@ -73,6 +76,21 @@ func (d *Server) countChange(c *caller) *Problem {
 	}
 	one.changes++
 	return nil
+}
+
+// countSearch counts one more search of the caller, or returns why it is refused. The caller calls
+// left at its end.
+func (d *Server) countSearch(c *caller) (left func(), _ error) {
+	p := &d.people
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one, leave := p.get(c.actor.ID)
+	if one.searches >= maxSearchesEach {
+		return nil, newProblem(http.StatusTooManyRequests, "TOO_MANY_SEARCHES",
+			"Two searches of yours are running. Wait for one, then repeat this one.")
+	}
+	one.searches++
+	return func() { leave(func(one *person) { one.searches-- }) }, nil
 }
 
 func tooMany(detail string) *Problem {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle"
@@ -13,11 +14,13 @@ import (
 type Inbox struct {
 	Questions []OpenQuestion `json:"questions" nullable:"false"`
 	Next      string         `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
+	Searched  int            `json:"searched,omitempty" doc:"The number of questions that a search (q) has examined so far; with next, it stopped there."`
 }
 
 type inboxInput struct {
 	InboxFilter
 	Paging
+	Q string `query:"q" maxLength:"256" doc:"A text that the question must contain, ignoring case: in its prompt, context, tool or arguments, or in the title or id of its run. One request examines at most 10,000 questions or 200 ms."`
 }
 
 type countInput struct {
@@ -52,12 +55,76 @@ func (d *Server) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[In
 	if err != nil {
 		return nil, err
 	}
-	q.After, q.Limit = in.After, in.Limit
+	q.After, q.Limit, q.Text = in.After, in.Limit, in.Q
+	if q.Text != "" {
+		left, err := d.countSearch(c)
+		if err != nil {
+			return nil, err
+		}
+		defer left()
+	}
 	page, err := c.client.Inbox(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, c.client.Now()), page.Next}}, nil
+	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, c.client.Now()), page.Next, page.Searched}}, nil
+}
+
+// Answers is a page of the caller's own answers.
+type Answers struct {
+	Answers  []GivenAnswer `json:"answers" nullable:"false"`
+	Next     string        `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
+	Searched int           `json:"searched" doc:"The number of runs examined, the newest first; with next, there are more."`
+}
+
+// GivenAnswer is one answer of the caller, with what it led to.
+type GivenAnswer struct {
+	RunID      string            `json:"run_id"`
+	Title      string            `json:"title,omitempty" doc:"The run's title."`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Record     Record            `json:"record"`
+	State      string            `json:"state" enum:"queued,running,waiting_user,succeeded,failed,canceled" doc:"The run's state now."`
+	FinishedAt time.Time         `json:"finished_at,omitzero"`
+	Result     string            `json:"result,omitempty" doc:"The beginning of the run's final text, or why it failed or was canceled."`
+}
+
+type answersInput struct{ Paging }
+
+func (d *Server) answers(ctx context.Context, c *caller, in *answersInput) (*body[Answers], error) {
+	left, err := d.countSearch(c)
+	if err != nil {
+		return nil, err
+	}
+	defer left()
+	page, err := c.client.Answers(ctx, lifecycle.AnswersQuery{By: c.actor, After: in.After, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := Answers{make([]GivenAnswer, len(page.Answers)), page.Next, page.Searched}
+	for i := range page.Answers {
+		r, run := &page.Answers[i].Record, &page.Answers[i].Run
+		out.Answers[i] = GivenAnswer{run.ID, run.Title, run.Labels, showRecord(r, c.actor, c.client.Now()),
+			string(run.State), run.FinishedAt, beginning(run)}
+	}
+	return &body[Answers]{out}, nil
+}
+
+// maxBeginning is the longest Result, in bytes.
+const maxBeginning = 500
+
+// beginning returns the beginning of a run's result.
+func beginning(run *lifecycle.Run) string {
+	text := run.FinalText
+	switch {
+	case run.Error != nil:
+		text = run.Error.Message
+	case run.CancelReason != "":
+		text = run.CancelReason
+	}
+	if len(text) > maxBeginning {
+		text = strings.ToValidUTF8(text[:maxBeginning], "") + "…"
+	}
+	return text
 }
 
 // InboxCount is the number of questions in an inbox.

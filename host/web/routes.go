@@ -23,6 +23,7 @@ func (d *Server) routes() {
 	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork inherits from its source", d.inherited)
 	get(a, "get-usage", "/runs/{id}/usage", "Usage of a run's turns", d.usage)
 	get(a, "get-inbox", "/inbox", "The open questions of all runs, the oldest first", d.inbox)
+	get(a, "list-answers", "/answers", "The caller's own answers, and what they led to", d.answers)
 	get(a, "count-inbox", "/inbox/count", "Count the questions of an inbox", d.countInbox)
 	get(a, "get-stats", "/stats", "Statistics of runs, pools and engines", d.stats)
 	get(a, "list-nodes", "/nodes", "The nodes that execute runs, and nodes that left", d.nodes)

@@ -19,11 +19,13 @@ type Me struct {
 	Via    string   `json:"via"`
 	// Identified is false in a server without Options.Identify.
 	Identified bool `json:"identified" doc:"Whether the server has a sign-in; otherwise every caller is this machine."`
+	// SignOut is Options.SignOut.
+	SignOut string `json:"sign_out,omitempty" doc:"The address at which the person signs out."`
 }
 
 func (d *Server) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
 	groups := append([]string{}, c.actor.Groups...)
-	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil}}, nil
+	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil, d.opts.SignOut}}, nil
 }
 
 // NewRun is a run to submit. The submitter is the caller.

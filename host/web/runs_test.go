@@ -259,5 +259,5 @@ func TestL1TheOpenAPIDocumentDescribesEveryRoute(t *testing.T) {
 	for _, methods := range doc.Paths {
 		operations += len(methods)
 	}
-	require.Equal(t, 25, operations)
+	require.Equal(t, 26, operations)
 }

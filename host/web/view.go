@@ -308,7 +308,7 @@ func (a *Audience) audience() *lifecycle.Audience {
 func showRecord(r *lifecycle.Record, actor lifecycle.Actor, now time.Time) Record {
 	v := Record{Question: showQuestion(&r.Question, actor, now), Resolution: string(r.Resolution), Text: r.Response,
 		Value: r.Value, Decision: string(r.Decision), Actor: r.Actor, Via: r.Via, SettledAt: r.ResolvedAt,
-		AutoReason: r.AutoDecideReason}
+		AutoReason: r.AutoDecideReason, Mine: r.Actor != "" && actor.Is(r.Actor)}
 	if r.Resolution != "" {
 		v.Question.MayReply, v.Question.Claim = false, nil
 	}

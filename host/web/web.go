@@ -33,6 +33,8 @@ type Options struct {
 	// Prefix is the path under which the handler is registered: empty means "/interlude", "/" means
 	// no prefix.
 	Prefix string
+	// SignOut is the address at which a person signs out, to which the page links; empty: no link.
+	SignOut string
 	// Prepare is called with each specification before it is submitted, and may change it, for
 	// example to set WorkDir, Meta or Ask. An error refuses the request with 403 and is shown to
 	// the caller. Prepare should be deterministic: otherwise a repeated request conflicts with the
@@ -131,7 +133,11 @@ func servePage(w http.ResponseWriter, name string) {
 		w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // set by ServeHTTP
 		return
 	}
-	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	kind := mime.TypeByExtension(path.Ext(name))
+	if path.Ext(name) == ".webmanifest" { // not every system knows it
+		kind = "application/manifest+json"
+	}
+	w.Header().Set("Content-Type", kind)
 	_, _ = w.Write(body) //nolint:gosec // an embedded file
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -109,6 +110,8 @@ func (w *world) open(person, place string) *window {
 	call(o, cdplog.Enable, cdp.Empty{})
 	call(o, runtime.Enable, cdp.Empty{})
 	call(o, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-User": person}})
+	call(o, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(
+		`try { localStorage["interlude-settings /desk/"] ??= JSON.stringify({ undo: %d }); } catch {}`, w.undo)})
 	o.desk()
 	o.do(chromedp.Navigate(w.url() + "/desk/" + place))
 	w.t.Cleanup(func() { // before the tab is closed

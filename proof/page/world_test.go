@@ -28,6 +28,8 @@ type world struct {
 	lc      *lifecycle.Lifecycle
 	handler http.Handler
 	address string
+	// undo is the time in which a person can take an answer back, in seconds.
+	undo int
 
 	mu        sync.Mutex
 	server    *http.Server                 // guarded by mu
@@ -43,6 +45,9 @@ var groups = map[string][]string{"ada": {"finance"}, "bob": {"finance"}, "carl":
 
 func identify(r *http.Request) (lifecycle.Actor, error) {
 	id := r.Header.Get("X-User")
+	if cookie, err := r.Cookie("user"); err == nil && id == "" { // a request that outlives its page has no such header
+		id = cookie.Value
+	}
 	if id == "" {
 		return lifecycle.Actor{}, errors.New("no X-User")
 	}

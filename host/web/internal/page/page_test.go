@@ -16,7 +16,7 @@ var (
 	markup  = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function`)
 	foreign = regexp.MustCompile(`(?:https?:)?//[a-z0-9-]+\.[a-z]`)
 	link    = regexp.MustCompile(`(?:from |href=|src=)"([^"]*)"`)
-	names   = regexp.MustCompile(`^[a-z]+\.(html|css|js|svg)$`)
+	names   = regexp.MustCompile(`^[a-z]+\.(html|css|js|svg|webmanifest)$`)
 )
 
 // L1: the page needs no build step, no other site and no exception in its policy, and works under

@@ -13,23 +13,38 @@ function optionText(o) {
     : [" ", h("code", { class: "value", dir: "auto" }, shown(o.value))]];
 }
 
-// Answer has the controls for one question. It calls keep after each change, and send with a reply.
+// Answer has the controls for one question. It calls keep after each change, and send with a reply and what it says in
+// a few words. keyed does what a key asks for. actions are the actions that keys may begin, by name.
 export class Answer {
-  constructor(question, draft, { keep, send }) {
+  constructor(question, draft, { keep, send, keyed }) {
     Object.assign(this, { question, send });
     this.parts = {};
+    this.actions = { answer: () => this.node.querySelector("textarea, input, button:not([hidden])")?.focus() };
     this.begun = {}; // texts of an approval's decisions that are not shown now
     this.fault = h("p", { class: "fault", role: "alert", id: newID("fault") });
     this.changed = () => this.ready && keep(); // ignore events while the controls are built or removed
     const form = h("form", { class: "answer", novalidate: true, "aria-label": T.answer, oninput: this.changed,
       onchange: this.changed, onsubmit: (e) => e.preventDefault() });
     form.addEventListener("keydown", (e) => {
-      if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) form.querySelector("button.primary")?.click();
+      const begins = e.key === "Enter" && !e.repeat && (e.ctrlKey || e.metaKey || e.target.type === "radio");
+      if (begins) keyed(() => this.sender()?.click());
     });
     const parts = question.subject ? this.approval(draft) : question.schema ? this.form(draft) : this.text(draft);
     set(form, question.subject?.risk || question.kind === "risk_ack" ? this.risk(draft) : null, parts, this.fault);
     this.node = form;
+    form.classList.toggle("brief", this.brief());
     this.ready = true;
+  }
+
+  // brief reports whether the controls are a few buttons, which stay in view however long the question is.
+  brief() {
+    const { question, parts } = this;
+    return !parts.mode && (Boolean(question.subject) || question.kind === "confirm" || question.kind === "risk_ack");
+  }
+
+  // sender returns the button that sends the answer as the person is giving it.
+  sender() {
+    return [...this.node.querySelectorAll("button.primary, .decision button.danger")].find((b) => b.checkVisibility());
   }
 
   // close disables the controls: a removed field may still report a change.
@@ -90,9 +105,10 @@ export class Answer {
   risk(draft) {
     const control = h("input", { type: "checkbox", checked: draft.risk === true });
     this.parts.risk = control;
+    this.actions.acknowledge = () => control.click();
     const text = this.question.subject?.risk;
     return h("div", { class: "risk" }, text ? [h("p", { class: "label" }, T.risk), said(text)] : null,
-      h("label", { class: "pick" }, control, T.riskSeen));
+      h("label", { class: "pick", "data-shortcut": "y" }, control, T.riskSeen));
   }
 
   // riskSeen reports whether the risk is acknowledged; otherwise it shows a message.
@@ -120,14 +136,25 @@ export class Answer {
           : [{ label: T.accept, value: "yes", yes: true }, { label: T.decline, value: "no" }];
       const yes = all.find((o) => o.yes); // without one, every answer may accept the risk
       const text = options.length ? optionText : (o) => o.label;
-      return [h("div", { class: "buttons" }, all.map((o) => button(text(o), o === yes ? "primary" : "",
-        () => yes && o !== yes ? this.send({ text: o.value })
-          : this.riskSeen() && this.send({ text: o.value, ...this.accepted() })))), question.only ? null : this.ownWords(draft)];
+      const say = (o) => yes && o !== yes ? this.send({ text: o.value }, T.answered(o.label))
+        : this.riskSeen() && this.send({ text: o.value, ...this.accepted() }, T.answered(o.label));
+      const no = all.length === 2 && yes ? all.find((o) => o !== yes) : null;
+      if (yes) this.actions.approve = () => say(yes);
+      if (no) this.actions.reject = () => say(no);
+      return [h("div", { class: "buttons" }, all.map((o) => this.key(o === yes ? "a" : o === no ? "r" : null,
+        button(text(o), o === yes ? "primary" : "", () => say(o))))), question.only ? null : this.ownWords(draft)];
     }
     if (question.kind === "choose_one" && options.length) return this.choices(options, draft);
     if (question.required_fields?.length) return this.named(question.required_fields, draft);
     return [this.words("words", T.yourAnswer, draft.text, { rows: 4 }), h("div", { class: "buttons" },
       button(T.send, "primary", () => this.sendWords()), this.hint())];
+  }
+
+  // key names the key of a button.
+  key(name, control) {
+    if (name) control.dataset.shortcut = name;
+    if (name) control.setAttribute("aria-keyshortcuts", name);
+    return control;
   }
 
   hint() {
@@ -142,7 +169,7 @@ export class Answer {
       return undefined;
     }
     if (/^\s*(yes|true|accept)\s*$/i.test(words.value) && !this.riskSeen()) return undefined;
-    return this.send({ text: words.value, ...this.accepted() });
+    return this.send({ text: words.value, ...this.accepted() }, T.answered(words.value));
   }
 
   ownWords(draft) {
@@ -157,16 +184,23 @@ export class Answer {
     this.parts.choice = () => picked;
     const own = h("div", { hidden: picked !== options.length },
       this.words("words", T.yourAnswer, draft.text));
-    const card = (label, i) => h("label", { class: "card" }, h("input", { type: "radio", name, checked: picked === i,
-      onchange: () => {
+    const card = (label, i) => h("label", { class: "card", "data-shortcut": i < 9 ? String(i + 1) : null }, h("input",
+      { type: "radio", name, checked: picked === i, onchange: () => {
         picked = i;
         own.hidden = i !== options.length;
       } }), h("span", { dir: "auto" }, label));
+    this.actions.pick = (n) => {
+      const pick = this.node.querySelectorAll(".cards input")[n - 1];
+      pick?.click();
+      pick?.focus();
+    };
     return [h("fieldset", { class: "cards" }, h("legend", { class: "hidden" }, T.choose),
-      options.map((o, i) => card(optionText(o), i)), this.question.only ? null : card(T.inOwnWords, options.length)), own,
+      options.map((o, i) => card(optionText(o), i)),
+      this.question.only ? null : card(T.inOwnWords, options.length)), own,
     h("div", { class: "buttons" }, button(T.send, "primary", () => {
       if (picked < 0) return this.refuse(T.chooseFirst);
-      return picked === options.length ? this.sendWords() : this.send({ text: options[picked].value });
+      return picked === options.length ? this.sendWords()
+        : this.send({ text: options[picked].value }, T.answered(options[picked].label));
     }), this.hint())];
   }
 
@@ -185,7 +219,7 @@ export class Answer {
           return undefined;
         }
         const lines = names.map((name, i) => `${name}: ${controls[i].value}`);
-        return this.send({ text: [...lines, this.parts.words.value].join("\n").trim() });
+        return this.send({ text: [...lines, this.parts.words.value].join("\n").trim() }, T.says.answer);
       }), this.hint())];
   }
 
@@ -195,7 +229,7 @@ export class Answer {
     this.parts.form = form;
     return [form.node, h("div", { class: "buttons" }, button(T.send, "primary", () => {
       if (!form.check()) return this.refuse(T.seeFields);
-      return this.send({ value: form.exact() });
+      return this.send({ value: form.exact() }, T.says.answer);
     }), this.hint()), question.also_text ? this.ownWords(draft) : null];
   }
 
@@ -213,6 +247,7 @@ export class Answer {
       delete parts.reason;
       set(place, mode ? this.decision(mode, this.begun) : null);
       buttons.hidden = Boolean(mode);
+      this.node?.classList.toggle("brief", this.brief());
       place.querySelector("textarea, input")?.focus();
     };
     parts.back = () => {
@@ -220,9 +255,14 @@ export class Answer {
       this.changed();
       buttons.querySelector("button").focus();
     };
-    set(buttons, button(T.approve, "primary", () => this.riskSeen() && this.send({ decision: "approve", ...this.accepted() })),
-      several || question.schema === false ? null : button(T.edit, "", () => open("edit")),
-      button(T.reject, "danger", () => open("reject")),
+    const approve = () => this.riskSeen() && this.send({ decision: "approve", ...this.accepted() }, T.says.approve);
+    const begin = (mode) => () => parts.mode ? this.actions.answer() : open(mode);
+    const mayEdit = !several && question.schema !== false;
+    Object.assign(this.actions, { approve: () => parts.mode ? this.actions.answer() : approve(),
+      reject: begin("reject"), edit: mayEdit ? begin("edit") : undefined });
+    set(buttons, this.key("a", button(T.approve, "primary", approve)),
+      mayEdit ? this.key("e", button(T.edit, "", () => open("edit"))) : null,
+      this.key("r", button(T.reject, "danger", () => open("reject"))),
       several ? null : button(T.respond, "quiet", () => open("respond")));
     if (draft.mode) open(draft.mode);
     return [buttons, place];
@@ -238,7 +278,8 @@ export class Answer {
         button(T.approveEdited, "primary", () => {
           if (!editor.form.check()) return this.refuse(T.seeFields);
           if (!editor.compare()) return this.refuse(T.editSomething);
-          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.exact(), ...this.accepted() });
+          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.exact(), ...this.accepted() },
+            T.says.edit);
         }), back)];
     }
     const rejects = mode === "reject";
@@ -247,7 +288,7 @@ export class Answer {
       button(rejects ? T.reject : T.sendResponse, rejects ? "danger" : "primary", () => {
         const text = this.parts.reason.value;
         if (!rejects && !text.trim()) return this.refuse(T.writeFirst);
-        return this.send({ decision: mode, text: text.trim() ? text : undefined });
+        return this.send({ decision: mode, text: text.trim() ? text : undefined }, T.says[mode]);
       }), back)];
   }
 }

@@ -34,10 +34,64 @@ function scalar(value) {
   return h("span", { class: kind }, stringify(value));
 }
 
-// Arguments shows the arguments of a call, as a table or as JSON.
+const mostShort = 100; // characters of a value in a list
+const folded = 1500; // characters of arguments above which only their beginning is shown at first
+const parsed = new WeakMap(); // the arguments of subjects in lists
+
+function argumentsOnce(subject) {
+  if (!parsed.has(subject)) parsed.set(subject, argumentsOf(subject));
+  return parsed.get(subject);
+}
+
+// commonMembers returns, for each tool with several calls, the members whose values are equal in all of them: lists
+// show the others first.
+export function commonMembers(questions) {
+  const tools = new Map();
+  for (const { question: { subject } } of questions) {
+    if (!subject) continue;
+    const value = argumentsOnce(subject);
+    const members = new Map(isObject(value) ? entries(value).map(([name, inner]) => [name, stringify(inner)]) : []);
+    const seen = tools.get(subject.tool);
+    if (!seen) {
+      tools.set(subject.tool, { members, calls: 1 });
+      continue;
+    }
+    seen.calls++;
+    for (const [name, text] of seen.members) if (members.get(name) !== text) seen.members.delete(name);
+  }
+  return new Map([...tools].filter(([, { calls }]) => calls > 1).map(([tool, { members }]) =>
+    [tool, new Set(members.keys())]));
+}
+
+// callLine shows a tool and its arguments in a line of a list; arguments that tell calls apart come first.
+export function callLine({ subject }, common = new Set()) {
+  const value = argumentsOnce(subject);
+  const all = isObject(value) ? entries(value) : value === undefined ? [] : [["", value]];
+  const sorted = [...all.filter(([name]) => !common.has(name)), ...all.filter(([name]) => common.has(name))];
+  return h("span", { class: "call-line" }, h("code", { dir: "auto" }, shown(subject.tool)),
+    sorted.slice(0, 8).map(([name, inner]) => [" ", h("span",
+      { class: common.has(name) ? "argument common" : "argument" },
+      name ? h("span", { class: "name", dir: "auto" }, shown(name), " ") : null,
+      h("span", { dir: "auto" }, shown(short(inner))))]), sorted.length > 8 ? " …" : null);
+}
+
+function short(value) {
+  const text = typeof value === "string" ? value : stringify(value);
+  return text.length > mostShort ? text.slice(0, mostShort) + "…" : text;
+}
+
+// argumentsView shows the arguments of a call, as a table or as JSON; of long ones at first only the beginning.
 export function argumentsView(subject) {
   const value = argumentsOf(subject);
   const body = h("div", { class: "arguments" });
+  const whole = stringify(value, "  ") ?? "";
+  const long = whole.length > folded || whole.split("\n").length > 24;
+  const all = h("button", { type: "button", class: "small", "aria-expanded": "false", onclick: () => {
+    const open = body.classList.toggle("folded") === false;
+    all.setAttribute("aria-expanded", String(open));
+    all.textContent = open ? T.foldArguments : T.wholeArguments(whole.length);
+  } }, T.wholeArguments(whole.length));
+  if (long) body.classList.add("folded");
   const raw = h("button", { type: "button", class: "small quiet", "aria-pressed": "false" }, T.showJSON);
   raw.addEventListener("click", () => {
     const on = raw.getAttribute("aria-pressed") !== "true";
@@ -49,7 +103,8 @@ export function argumentsView(subject) {
     : readable(value));
   show(false);
   return h("div", { class: "call" },
-    h("div", { class: "call-head" }, h("code", { class: "tool", dir: "auto" }, shown(subject.tool)), raw), body);
+    h("div", { class: "call-head" }, h("code", { class: "tool", dir: "auto" }, shown(subject.tool)), raw), body,
+    long ? h("div", { class: "call-foot" }, all) : null);
 }
 
 // ArgumentsEditor edits the arguments, in fields or as JSON, and lists the differences from the proposal.

@@ -44,3 +44,17 @@ export function dropDraft(run, question) {
   } catch { // as above
   }
 }
+
+// unsent returns the person's replies whose outcome was not known when their page was closed.
+export function unsent() {
+  const all = [];
+  try {
+    for (const name of Object.keys(localStorage)) {
+      const sent = name.startsWith(prefix) ? read(name)?.sent : null;
+      const [, run, id, digest] = /^([^\s/]+)\/(\d+) (\S*)$/.exec(name.slice(prefix.length)) ?? [];
+      if (sent && run) all.push({ run, question: { id: Number(id), digest }, sent });
+    }
+  } catch { // as above
+  }
+  return all;
+}

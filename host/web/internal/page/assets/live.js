@@ -3,9 +3,11 @@
 
 import { Unreachable, newKey, onSlow } from "./api.js";
 import { parse } from "./exact.js";
+import { settings } from "./settings.js";
 
 const polled = 4000;
 const checked = 60000; // in addition to the stream, in case a proxy delays it
+const background = 20000; // in a hidden page that notifies of new questions
 const brief = 1000; // how long a run's stream is open in a window that polls
 const longestPause = 10000;
 
@@ -15,6 +17,7 @@ const watchers = new Set();
 const runStreams = new Set(); // functions that reopen them
 let state = "connecting";
 let source = null;
+let inboxQuery = ""; // of the inbox whose changes the stream reports
 let noStreamUntil = 0;
 let timer = 0;
 let failures = 0;
@@ -62,14 +65,14 @@ export async function refresh(some = readers.keys()) {
   become(lost ? "lost" : "live");
   reading = false;
   if (!source && state === "live") connect();
-  const pause = failures ? Math.min(longestPause, 500 * 2 ** failures) : source ? checked : polled;
-  timer = setTimeout(() => refresh(), pause);
+  const pause = document.hidden ? background : failures ? Math.min(longestPause, 500 * 2 ** failures) : source ? checked : polled;
+  if (!document.hidden || settings.notify) timer = setTimeout(() => refresh(), pause);
 }
 
 // connect opens the stream of the inbox. The server sends reload first, and after it has lost track.
 function connect() {
   if (document.hidden || !mayStream()) return;
-  const opened = new EventSource("api/inbox/events");
+  const opened = new EventSource(`api/inbox/events${inboxQuery}`);
   source = opened;
   opened.addEventListener("reload", () => refresh());
   opened.addEventListener("change", ({ data }) => {
@@ -84,6 +87,13 @@ function connect() {
     }
     refresh();
   };
+}
+
+// followInbox follows the inbox with another query.
+export function followInbox(query) {
+  if (query === inboxQuery) return;
+  inboxQuery = query;
+  disconnect();
 }
 
 function disconnect() {
@@ -142,6 +152,7 @@ export function start() {
     if (document.hidden) {
       disconnect();
       clearTimeout(timer);
+      if (settings.notify) timer = setTimeout(() => refresh(), background);
     } else {
       refresh();
     }

@@ -2,24 +2,27 @@
 // what the person is writing.
 
 import { T } from "./texts.js";
-import { Problem, get, newKey, postOnce, post, questionPath, runPath } from "./api.js";
+import { Problem, get, post, questionPath, runPath } from "./api.js";
 import { Answer } from "./answer.js";
 import { argumentsView } from "./approval.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { announce, button, h, newID, prose, said, set, shown } from "./dom.js";
-import { Exact, stringify } from "./exact.js";
+import { stringify } from "./exact.js";
+import { forget, hold, onReply, replyTo, resume, undoButton } from "./outbox.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { visible } from "./visible.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
 const earlier = 10; // earlier questions that the story shows
+export const glance = 300; // milliseconds in which a key pressed for the question before decides nothing
 
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
-  // known returns the question from the inbox, for people who may answer a run's question but not view the run.
-  constructor(node, run, id, { known, next }) {
-    Object.assign(this, { node, run, id, known, next, path: questionPath(run, id) });
+  // known returns the question from the inbox, for people who may answer a run's question but not view the run. next
+  // returns the question that follows in the list, and answered is called after an answer by keys.
+  constructor(node, run, id, { known, next, answered }) {
+    Object.assign(this, { node, run, id, known, next, answered, path: questionPath(run, id) });
     this.question = null; // as displayed
     this.settled = false;
     this.records = new Map(); // settled questions that were read, by number; they never change
@@ -33,11 +36,13 @@ export class QuestionPanel {
     set(node, h("p", { class: "muted loading" }, T.loading));
     this.again = () => this.read();
     this.unfollow = follow(this.again, (change) => change.run_id === run);
+    this.unwatch = onReply((reply) => reply.run === run && reply.id === id && this.showReply(reply));
   }
 
   close() {
     this.closed = true;
     this.unfollow();
+    this.unwatch();
     this.stopStory?.();
   }
 
@@ -93,7 +98,7 @@ export class QuestionPanel {
     this.answer?.close();
     set(this.more);
     set(this.controls);
-    if (!this.sentKey) this.say("warn", problemText(problem)); // otherwise the outcome of the answer was shown
+    if (!replyTo(this.run, this.id)) this.say("warn", problemText(problem)); // otherwise its outcome was shown
   }
 
   show(record, run, records) {
@@ -119,6 +124,7 @@ export class QuestionPanel {
     if (!record.resolution) this.showMore();
     if (run) this.showStory(run, records);
     if (first) this.resend();
+    if (first) this.showReply(replyTo(this.run, this.id));
   }
 
   showStory(run, records) {
@@ -202,7 +208,8 @@ export class QuestionPanel {
   // showSettled replaces the controls by the outcome.
   showSettled(record, atFirst) {
     this.settled = true;
-    const mine = Boolean(this.sentKey) && record.mine;
+    const reply = replyTo(this.run, this.id);
+    const mine = reply?.state !== "refused" && Boolean(reply) && record.mine;
     this.mine = mine;
     const written = this.answer?.written();
     this.answer?.close();
@@ -210,8 +217,9 @@ export class QuestionPanel {
     set(this.controls);
     if (mine) this.say("good", h("strong", null, T.recorded), " ", decided(record));
     else {
-      this.say(atFirst ? "plain" : "warn", h("strong", null, shown(outcomeOf(record, record.mine))), " ", decided(record),
-        written && !atFirst ? [h("p", { class: "label" }, T.youHadWritten), said(written, "blockquote")] : null);
+      this.say(atFirst ? "plain" : "warn", h("strong", null, shown(outcomeOf(record, record.mine))), " ",
+        decided(record), written && !atFirst ? [h("p", { class: "label" }, T.youHadWritten),
+          said(written, "blockquote")] : null);
     }
     dropDraft(this.run, this.question);
     const next = this.next?.();
@@ -226,9 +234,12 @@ export class QuestionPanel {
   showControls(before) {
     this.answer?.close();
     this.draft = readDraft(this.run, this.question) ?? (before && this.draft ? { ...this.draft, sent: undefined } : {});
-    this.answer = this.question.may_reply ? new Answer(this.question, this.draft,
-      { keep: () => this.keep(), send: (reply) => this.send(reply) }) : null;
+    this.answer = this.question.may_reply ? new Answer(this.question, this.draft, { keep: () => this.keep(),
+      send: (reply, says) => this.send(reply, says), keyed: (begin) => this.keyed(begin) }) : null;
     set(this.controls, this.answer ? this.answer.node : this.whyNot());
+    this.appeared = performance.now();
+    this.node.dataset.keys = this.answer ? "soon" : "none";
+    setTimeout(() => this.answer && (this.node.dataset.keys = "ready"), glance);
   }
 
   // showWhyNot shows the claim, or the current audience.
@@ -251,48 +262,84 @@ export class QuestionPanel {
     keepDraft(this.run, this.question, this.draft);
   }
 
-  // send sends a reply with the digest that was seen and with a key, so that it counts once even if the connection is
-  // lost repeatedly. The key is stored with the draft, so a page that was reloaded sends the same reply.
-  send(reply) {
-    return this.deliver(stringify({ ...reply, seen: this.question.digest }));
+  // send gives a reply to the outbox, with the digest that was seen.
+  send(reply, says) {
+    const { byKey, question } = this;
+    this.answer?.clear();
+    hold({ run: this.run, question, title: question.subject?.title || question.prompt, says,
+      body: stringify({ ...reply, seen: question.digest }) });
+    if (byKey) this.answered?.();
   }
 
-  async deliver(text) {
-    if (this.draft.sent?.body !== text) this.draft.sent = { body: text, key: newKey() };
-    this.sentKey = this.draft.sent.key;
-    this.answer?.clear();
-    keepDraft(this.run, this.question, this.draft);
-    this.controls.setAttribute("aria-busy", "true");
-    try {
-      await postOnce(this.path + "/reply", new Exact(text), this.sentKey, () => this.say("warn", T.sendingAgain));
-      dropDraft(this.run, this.question);
-      if (!this.settled) this.say("good", T.recorded); // otherwise a more detailed notice was shown
-      announce(T.recorded);
-      await this.reread();
-    } catch (e) {
-      if (!(e instanceof Problem)) this.say("bad", T.notKnown);
-      else this.refused(e);
-    } finally {
-      this.controls.removeAttribute("aria-busy");
+  // showReply shows the state of the reply.
+  showReply(reply) {
+    if (!reply || !this.question) return;
+    const { state } = reply;
+    const waits = state === "held" || state === "sending" || state === "again";
+    this.controls.toggleAttribute("inert", waits);
+    this.controls.setAttribute("aria-busy", String(waits));
+    if (this.settled && state !== "refused") return; // a more detailed notice is shown
+    switch (state) {
+      case "held":
+        this.say("plain", h("strong", null, reply.says), " ", h("span", { "aria-hidden": "true" },
+          T.sentWhen, " ", until(reply.at)), " ", undoButton(reply));
+        break;
+      case "undone":
+        this.say("plain", T.undone);
+        break;
+      case "sending":
+        set(this.notice);
+        break;
+      case "again":
+        this.say("warn", T.sendingAgain);
+        break;
+      case "done":
+        this.say("good", T.recorded);
+        announce(T.recorded);
+        this.reread();
+        break;
+      case "unknown":
+        this.say("bad", T.notKnown);
+        break;
+      case "refused":
+        forget(reply);
+        this.refused(reply.problem);
     }
   }
 
   // resend repeats a reply that was under way when the page was closed.
   resend() {
     const { sent } = this.draft ?? {};
-    if (sent && !this.settled && this.question.may_reply) this.deliver(sent.body);
+    if (sent && !this.settled && this.question.may_reply) resume(this.run, this.question, sent);
+  }
+
+  // act does what a key asks for, and reports whether the question has this action. A question that has just appeared
+  // is not decided: the key may have been meant for the one before it.
+  act(action, ...parameters) {
+    const at = this.answer?.actions[action];
+    if (!at || this.controls.inert || this.closed) return false;
+    if (performance.now() - this.appeared >= glance) this.keyed(() => at(...parameters));
+    return true;
+  }
+
+  // keyed does something by a key: after an answer, the next question opens.
+  keyed(begin) {
+    this.byKey = true;
+    try {
+      begin();
+    } finally {
+      this.byKey = false;
+    }
   }
 
   refused(problem) {
-    delete this.draft.sent;
-    this.sentKey = null;
+    if (this.draft) delete this.draft.sent;
     if (problem.code === "SETTLED") { // perhaps by the same person, in another window
       if (!this.settled) this.say("warn", h("strong", null, shown(outcomeOf(problem.settled))));
       this.settled = this.settled && !this.mine;
       this.reread();
       return;
     }
-    keepDraft(this.run, this.question, this.draft);
     set(this.notice);
     switch (problem.code) {
       case "QUESTION_CHANGED": case "NOT_WAITING": case "RUN_TERMINAL": case "REASSIGNED": case "NOT_ASKED":
@@ -304,6 +351,29 @@ export class QuestionPanel {
     this.answer?.showFaults(problem.faults ?? [], problemText(problem));
   }
 
+  // change does another thing than answering the question.
+  async change(path, body, done) {
+    try {
+      await post(`${this.path}/${path}`, body);
+      this.say("plain", done);
+    } catch (e) {
+      this.say("bad", e instanceof Problem ? problemText(e) : T.notReached);
+    }
+    await this.reread();
+  }
+
+  // toggleClaim claims the question, or releases it. It reports whether that is possible.
+  toggleClaim() {
+    const { question } = this;
+    if (!question || this.settled || this.controls.inert || this.claiming) return false;
+    const mine = question.claim?.mine;
+    if (!mine && (question.claim || !question.may_reply || question.need > 1 || question.rejects > 1)) return false;
+    this.claiming = true; // a second press must not release the claim that the first makes
+    (mine ? this.change("release", undefined, T.released) : this.change("claim", { seconds: 900 }, T.claimed))
+      .finally(() => { this.claiming = false; });
+    return true;
+  }
+
   // showMore shows the other actions: claim, release, reassign, extend.
   showMore() {
     const { question } = this;
@@ -311,15 +381,7 @@ export class QuestionPanel {
       question.may_reply, question.may_reassign]);
     if (this.moreShown === signature) return;
     this.moreShown = signature;
-    const act = async (path, body, done) => {
-      try {
-        await post(`${this.path}/${path}`, body);
-        this.say("plain", done);
-      } catch (e) {
-        this.say("bad", e instanceof Problem ? problemText(e) : T.notReached);
-      }
-      await this.reread();
-    };
+    const act = (path, body, done) => this.change(path, body, done);
     const several = question.need > 1 || question.rejects > 1;
     const mine = question.claim?.mine;
     const later = (label, move) => button(label, "small", () => {

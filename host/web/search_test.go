@@ -1,0 +1,93 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// N7: a search finds the caller's questions by what their arguments say, and says how many it has
+// read.
+func TestN7QuestionsAreFoundByTheirArguments(t *testing.T) {
+	w := openFor(t)
+	w.submit("pay", "approval", "ada")
+	w.submit("more", "approval", "ada")
+	for text, want := range map[string]int{"acme": 2, "pay": 2, "more": 1, "nobody": 0} {
+		var inbox web.Inbox
+		w.send("GET", "/inbox?q="+text, "bob", "").into(t, &inbox)
+		require.Len(t, inbox.Questions, want, text)
+		require.Equal(t, 2, inbox.Searched)
+	}
+	long := w.send("GET", "/inbox?q="+strings.Repeat("x", 257), "bob", "")
+	require.Equal(t, http.StatusUnprocessableEntity, long.status)
+}
+
+// N7: a person's own answers are listed with what they led to, those of others are not.
+func TestN7OwnAnswersAreListed(t *testing.T) {
+	w := openFor(t)
+	w.submit("pay", "approval", "ada")
+	a := w.send("POST", "/runs/pay/questions/1/reply", "bob", `{"decision":"approve"}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	_, err := w.lc.Wait(t.Context(), "pay")
+	require.NoError(t, err)
+	var bobs, adas web.Answers
+	w.send("GET", "/answers", "bob", "").into(t, &bobs)
+	w.send("GET", "/answers?limit=5", "ada", "").into(t, &adas)
+	require.Empty(t, adas.Answers)
+	require.Len(t, bobs.Answers, 1)
+	got := bobs.Answers[0]
+	require.Equal(t, "pay", got.RunID)
+	require.Equal(t, "succeeded", got.State)
+	require.NotEmpty(t, got.Result)
+	require.Equal(t, "approve", got.Record.Decision)
+	require.True(t, got.Record.Mine)
+	require.Equal(t, 1, bobs.Searched)
+}
+
+// N7: a person has at most two searches at once; other people search all the same.
+func TestN7SearchesOfAPersonAreBounded(t *testing.T) {
+	begun, end := make(chan bool), make(chan bool)
+	hold := func(_ context.Context, a lifecycle.Access) error {
+		if a.Inbox != nil && a.Inbox.Text == "slow" {
+			begun <- true
+			<-end
+		}
+		return nil
+	}
+	w := open(t, lifecycle.Config{Authorize: hold}, web.Options{Identify: identify})
+	done := make(chan int)
+	for range 2 {
+		go func() { done <- w.send("GET", "/inbox?q=slow", "bob", "").status }()
+		<-begun
+	}
+	require.Equal(t, "TOO_MANY_SEARCHES", w.send("GET", "/inbox?q=x", "bob", "").code(t))
+	require.Equal(t, "TOO_MANY_SEARCHES", w.send("GET", "/answers", "bob", "").code(t))
+	require.Equal(t, http.StatusOK, w.send("GET", "/inbox", "bob", "").status, "a listing is no search")
+	require.Equal(t, http.StatusOK, w.send("GET", "/inbox?q=x", "ada", "").status)
+	close(end)
+	require.Equal(t, []int{http.StatusOK, http.StatusOK}, []int{<-done, <-done})
+	require.Equal(t, http.StatusOK, w.send("GET", "/inbox?q=x", "bob", "").status)
+}
+
+// N7: the page can be installed, and knows where its person signs out.
+func TestN7ThePageHasAManifestAndASignOut(t *testing.T) {
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, SignOut: "/sign-out"})
+	var me web.Me
+	w.send("GET", "/me", "bob", "").into(t, &me)
+	require.Equal(t, "/sign-out", me.SignOut)
+	manifest := w.server.URL + "/interlude/manifest.webmanifest"
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, manifest, nil)
+	require.NoError(t, err)
+	r.Header.Set("X-User", "bob")
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "application/manifest+json", response.Header.Get("Content-Type"))
+}
