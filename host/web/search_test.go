@@ -12,8 +12,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N7: a search finds the caller's questions by what their arguments say, and says how many it has
-// read.
+// N7: a search finds the caller's questions by their arguments, and says how many it has read.
 func TestN7QuestionsAreFoundByTheirArguments(t *testing.T) {
 	w := openFor(t)
 	w.submit("pay", "approval", "ada")
@@ -28,7 +27,7 @@ func TestN7QuestionsAreFoundByTheirArguments(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, long.status)
 }
 
-// N7: a person's own answers are listed with what they led to, those of others are not.
+// N7: a person's own answers are listed with their runs' results, other people's are not.
 func TestN7OwnAnswersAreListed(t *testing.T) {
 	w := openFor(t)
 	w.submit("pay", "approval", "ada")

@@ -181,7 +181,7 @@ func TestN7AnAnswerIsTakenBackWithinItsTime(t *testing.T) {
 	require.EqualValues(t, 1, sent.Load())
 }
 
-// N7: a page that closes or is reloaded sends what it holds, once.
+// N7: a page that closes or is reloaded sends its held answers, once.
 func TestN7APageThatClosesSendsWhatItHolds(t *testing.T) {
 	var sent atomic.Int64
 	w := openWorld(t, replies(&sent))
@@ -240,7 +240,7 @@ func TestN7KeysCanBeSwitchedOff(t *testing.T) {
 	require.Zero(t, sent.Load())
 }
 
-// N7: Ctrl + Enter sends what the person is writing: a rejection is never sent as an approval.
+// N7: Ctrl + Enter sends the text as the person writes it: a rejection is never sent as an approval.
 func TestN7CtrlEnterInAReasonRejects(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "a"}, approval(t, "Pay?", "pay", `{"amount":1}`))

@@ -17,8 +17,8 @@ import (
 // rows is an expression: the questions as listed.
 const rows = `[...document.querySelectorAll("#inbox a.row")].map((a) => a.dataset.key).join(" ")`
 
-// N7: fifty approvals with one title can be told apart in the list: by what is asked, the tool, and
-// first of all by the arguments that differ.
+// N7: the list distinguishes fifty approvals with one title: by prompt and tool, and first by the
+// arguments that differ.
 func TestN7TheListDistinguishesQuestions(t *testing.T) {
 	w := openWorld(t)
 	for i := range 3 {
@@ -113,6 +113,7 @@ func TestN7TheListIsFilteredAndSorted(t *testing.T) {
 	require.Equal(t, lifecycle.Approve, w.answered("pay-2")[0].Decision)
 	ada.press("Clear all")
 	shows("pay-1/1 ship-1/1 bake/1")
+	ada.press("Filter and sort")
 	choose("Risk", "Without")
 	choose("Group", "finance (1)")
 	shows("ship-1/1")

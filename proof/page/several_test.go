@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N7: several alike are decided once; the table shows what differs; each risk is acknowledged; each
-// is its own reply, and one that was settled meanwhile says so without stopping the others.
+// N7: several alike are decided once; the table shows the differences; each risk is acknowledged;
+// each is its own reply, and a question that bob has settled stops none of the others.
 func TestN7SeveralAlikeAreDecidedOnce(t *testing.T) {
 	var sent atomic.Int64
 	w := openWorld(t, replies(&sent))

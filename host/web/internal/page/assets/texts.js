@@ -2,7 +2,7 @@
 
 import { visible } from "./visible.js";
 
-const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+const plural = (n, one, many) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
 const people = (names) => names ?? "somebody";
 
 export const T = {
@@ -46,7 +46,7 @@ export const T = {
   startHere: "Start with the first",
   onlyListed: (n) => `Only the ${n.toLocaleString()} oldest questions are listed.`,
   searchAll: "Search all questions",
-  searched: (n, next) => `${plural(n.toLocaleString(), "question", "questions")} searched${next ? ", not all" : ""}.`,
+  searched: (n, next) => `${plural(n, "question", "questions")} searched${next ? ", not all" : ""}.`,
   searchOn: "Continue the search",
   more: "Show more",
   nothingFound: "Nothing matches.",
@@ -107,7 +107,7 @@ export const T = {
   answersShort: "Answers",
   noAnswers: "You have not answered a question yet.",
   ledTo: "The run:",
-  runsSearched: (n) => `${plural(n.toLocaleString(), "run", "runs")} searched.`,
+  runsSearched: (n) => `${plural(n, "run", "runs")} searched.`,
 
   // Keys and settings
   preferences: "Settings and keys",
