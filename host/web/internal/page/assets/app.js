@@ -101,16 +101,16 @@ function route() {
   }
   byID("detail").scrollTop = 0;
   showOutbox?.();
-  if (moved && opened) focusTitle(node, 20);
+  if (moved && opened) focusTitle(node, 20, document.activeElement);
 }
 
 // focusTitle moves the focus to the opened view once it is there, for screen readers, unless the person has begun to
 // type elsewhere.
-function focusTitle(node, tries) {
-  if (node.contains(document.activeElement)) return;
+function focusTitle(node, tries, from) {
+  if (document.activeElement !== from && document.activeElement !== body) return;
   const title = node.querySelector("h1");
   if (title) title.focus({ preventScroll: true });
-  else if (tries > 0 && node.isConnected) setTimeout(() => focusTitle(node, tries - 1), 50);
+  else if (tries > 0 && node.isConnected) setTimeout(() => focusTitle(node, tries - 1, from), 50);
 }
 
 // go moves to an address of the page, if there is one.

@@ -80,7 +80,7 @@ export class FilterBar {
   take(filters) {
     this.filters = filters;
     const text = filters.get("text") ?? "";
-    if (document.activeElement !== this.search && this.search.value.trim() !== text) this.search.value = text;
+    if (this.search.value.trim() !== text) this.search.value = text;
     this.showChips();
     this.showViews();
     this.showMenus();

@@ -59,7 +59,8 @@ export class Inbox {
     this.filters = filters;
     this.limit = slice;
     clearTimeout(this.writing);
-    this.writing = setTimeout(() => this.writeAddress(), 200); // browsers limit changes of the address
+    const { hash } = location;
+    this.writing = setTimeout(() => hash === location.hash && this.writeAddress(), 200); // browsers limit such changes
     this.bar.take(filters);
     this.show();
     this.changed?.();
