@@ -287,19 +287,21 @@ func (o *window) picture(name string) {
 	require.NoError(o.t, os.WriteFile(filepath.Join(*screens, name+".png"), png, 0o600))
 }
 
-// pictures writes pictures in light, in the dark, and on a phone.
+// pictures writes pictures in light and in the dark: of a desk, a tablet and a phone.
 func (o *window) pictures(name string) {
 	o.t.Helper()
 	if *screens == "" {
 		return
 	}
-	o.picture(name + "-light")
-	o.scheme("dark")
-	o.picture(name + "-dark")
-	o.scheme("light")
-	o.phone()
-	o.picture(name + "-phone")
-	o.desk()
+	for _, scheme := range []string{"dark", "light"} {
+		o.scheme(scheme)
+		o.phone()
+		o.picture(name + "-phone-" + scheme)
+		o.size(768, 1024, 1, false)
+		o.picture(name + "-tablet-" + scheme)
+		o.desk()
+		o.picture(name + "-" + scheme)
+	}
 }
 
 func (o *window) scheme(name string) {
@@ -317,6 +319,15 @@ func (o *window) size(width, height int64, scale float64, mobile bool) {
 	o.t.Helper()
 	call(o, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
 		DeviceScaleFactor: scale, Mobile: mobile})
+}
+
+// accessibleInBoth is accessible in light and in the dark.
+func (o *window) accessibleInBoth(what string) {
+	o.t.Helper()
+	o.scheme("dark")
+	o.accessible(what + " in the dark")
+	o.scheme("light")
+	o.accessible(what)
 }
 
 // accessible has axe-core look at the window.

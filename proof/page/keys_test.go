@@ -162,7 +162,7 @@ func TestN7AnAnswerIsTakenBackWithinItsTime(t *testing.T) {
 	ada.at("#/inbox/b/1")
 	ada.sees("Answered “No”:")
 	ada.pictures("undo")
-	ada.accessible("an answer that can be taken back")
+	ada.accessibleInBoth("an answer that can be taken back")
 	ada.run(`document.querySelector("h1").focus()`)
 	ada.do(chromedp.KeyEvent("u"))
 	ada.at("#/inbox/a/1")
@@ -221,7 +221,7 @@ func TestN7KeysCanBeSwitchedOff(t *testing.T) {
 	key("?")
 	ada.sees("Approve, or yes")
 	ada.pictures("settings")
-	ada.accessible("the settings")
+	ada.accessibleInBoth("the settings")
 	key("a") // the dialog keeps its keys
 	ada.run(`document.querySelector("#set-theme").value = "dark"
 		document.querySelector("#set-theme").dispatchEvent(new Event("change", { bubbles: true }))`)

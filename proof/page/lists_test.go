@@ -38,7 +38,7 @@ func TestN7TheListDistinguishesQuestions(t *testing.T) {
 	ada.until(line + `.includes("custU+200Bomer")`)
 	ada.until(`document.querySelector('a.row[data-key="r-2/1"] .risky') !== null`)
 	ada.pictures("list")
-	ada.accessible("a list")
+	ada.accessibleInBoth("a list")
 	ada.press("Start with the first")
 	ada.at("#/inbox/r-0/1")
 }
@@ -62,7 +62,7 @@ func TestN7TheSelectedRowAndTheActionsAreInView(t *testing.T) {
 	ada.run(`document.querySelector(".call-foot button").click()`)
 	ada.until(`document.querySelector(".arguments").innerText.length > 9000`)
 	ada.until(inView(".answer button.primary"))
-	ada.accessible("long arguments")
+	ada.accessibleInBoth("long arguments")
 }
 
 // N7: the list is filtered and sorted; next means the next one as listed; the address keeps the
@@ -99,7 +99,7 @@ func TestN7TheListIsFilteredAndSorted(t *testing.T) {
 	shows("pay-2/1 pay-1/1")
 	ada.until(`location.hash === "#/inbox?kind=approval&sort=newest&tool=pay"`)
 	ada.pictures("filters")
-	ada.accessible("filters")
+	ada.accessibleInBoth("filters")
 	ada.write("Save this view as", "Payments")
 	ada.press("Save")
 	ada.sees("Payments")

@@ -45,7 +45,7 @@ func TestN7SeveralAlikeAreDecidedOnce(t *testing.T) {
 	ada.until(`[...document.querySelectorAll(".several th[scope=col]")].map((e) => e.innerText).join() ===
 		"Run,order,Risk,Result"`)
 	ada.pictures("several")
-	ada.accessible("several questions")
+	ada.accessibleInBoth("several questions")
 	key("a")
 	ada.sees("Acknowledge 1 risk first, each in its row.")
 	ada.press("I have read this and accept the risk.")
@@ -82,7 +82,7 @@ func TestN7SeveralAlikeAreDecidedOnce(t *testing.T) {
 	ada.sees("Approved by you")
 	ada.sees("The answer was:")
 	ada.pictures("answers")
-	ada.accessible("a person's answers")
+	ada.accessibleInBoth("a person's answers")
 	bob := w.open("bob", "#/answers")
 	bob.sees("Rejected by you")
 	bob.until(`document.querySelectorAll(".given-answer").length === 1`)

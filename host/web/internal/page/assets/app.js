@@ -113,10 +113,12 @@ function focusTitle(node, tries, from) {
   else if (tries > 0 && node.isConnected) setTimeout(() => focusTitle(node, tries - 1, from), 50);
 }
 
-// go moves to an address of the page, if there is one.
+// go moves to an address of the page, if there is one, at once: the next key is for what is there.
 function go(href) {
-  if (href) location.hash = href;
-  return Boolean(href);
+  if (!href) return false;
+  location.hash = href;
+  route();
+  return true;
 }
 
 // onQuestion acts on the displayed question. If another row of the list has the focus, it is displayed first: no key

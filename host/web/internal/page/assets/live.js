@@ -65,7 +65,8 @@ export async function refresh(some = readers.keys()) {
   become(lost ? "lost" : "live");
   reading = false;
   if (!source && state === "live") connect();
-  const pause = document.hidden ? background : failures ? Math.min(longestPause, 500 * 2 ** failures) : source ? checked : polled;
+  const pause = document.hidden ? background : failures ? Math.min(longestPause, 500 * 2 ** failures)
+    : source ? checked : polled;
   if (!document.hidden || settings.notify) timer = setTimeout(() => refresh(), pause);
 }
 
