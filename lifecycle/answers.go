@@ -92,7 +92,7 @@ func (c *Client) Answers(ctx context.Context, query AnswersQuery) (page AnswersP
 
 // answersIn returns the person's answers in a run, if the caller may view it.
 func (c *Client) answersIn(ctx context.Context, run *Run, by Actor) ([]GivenAnswer, error) {
-	if run.Interactions <= len(run.OpenQuestions()) {
+	if run.Interactions <= len(run.Open) {
 		return nil, nil
 	}
 	now, page, err := c.readHistory(ctx, run.ID, store.HistoryQuery{Newest: true, Limit: answersOfRun})
@@ -108,7 +108,7 @@ func (c *Client) answersIn(ctx context.Context, run *Run, by Actor) ([]GivenAnsw
 	if len(given) == 0 {
 		return nil, nil
 	}
-	err = c.allow(ctx, ActionView, &now, now.Pending)
+	err = c.allow(ctx, ActionView, &now, now.FirstOpen())
 	if errors.Is(err, ErrNotAllowed) || errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

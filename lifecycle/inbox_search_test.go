@@ -19,7 +19,7 @@ func TestN7ASearchFindsWhatAPersonReads(t *testing.T) {
 	run := withQuestion("order-7", interaction.Approval)
 	run.Title = "Lamps for the hall"
 	run.Labels = map[string]string{"team": "web"}
-	q := run.Pending
+	q := &run.Open[0]
 	q.Prompt, q.Context = "Shall I pay the mill?", "It delivers on Friday."
 	q.Subject = &interaction.Subject{Tool: "bank.transfer", Title: "Pay", Risk: "It cannot be undone.",
 		Arguments: []byte(`{"to":"M\u00fcller & Söhne","iban":"DE02 1203","say \"hi\"":9007199254740993}`)}
