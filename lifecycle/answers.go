@@ -31,8 +31,8 @@ type AnswersPage struct {
 	Searched int
 }
 
-// GivenAnswer is a question that a person has answered, with the run as it is now: what the answer
-// led to.
+// GivenAnswer is a question that a person has answered, with the run as it is now: the result of
+// the answer.
 type GivenAnswer struct {
 	Record Record
 	Run    Run

@@ -11,7 +11,7 @@ import (
 const (
 	// MaxSearchText is the longest text, in bytes.
 	MaxSearchText = 256
-	// MaxSearchTime is the time after which a call returns what it has found so far.
+	// MaxSearchTime is the time after which a call returns its results so far.
 	MaxSearchTime = 200 * time.Millisecond
 )
 

@@ -77,7 +77,7 @@ type Answers struct {
 	Searched int           `json:"searched" doc:"The number of runs examined, the newest first; with next, there are more."`
 }
 
-// GivenAnswer is one answer of the caller, with what it led to.
+// GivenAnswer is an answer of the caller, with the run's result.
 type GivenAnswer struct {
 	RunID      string            `json:"run_id"`
 	Title      string            `json:"title,omitempty" doc:"The run's title."`
