@@ -236,16 +236,16 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
 	}
 	frontEnd := web.Handler(lc.Client, o)
-	var handler http.Handler = frontEnd
-	if h.SignIn != nil {
-		handler = h.SignIn.ask(frontEnd)
-	}
 	tools, err := h.newTools(lc.Client, log)
+	var handler http.Handler
 	if err == nil {
-		handler, err = h.withTools(handler, tools)
+		handler, err = h.withTools(frontEnd, tools)
 	}
 	if err != nil {
 		return errors.Join(err, listener.Close())
+	}
+	if h.SignIn != nil {
+		handler = h.SignIn.ask(handler)
 	}
 	if tools != nil {
 		defer context.AfterFunc(ctx, tools.Close)()

@@ -61,7 +61,9 @@ func (s *Server) signedIn(next http.Handler) http.Handler {
 		}
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer identified") // whatever the host's own scheme is
-		verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return tokenOf(actor), nil }
+		verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+			return identity{actor, r.Context()}.token(), nil
+		}
 		auth.RequireBearerToken(verified, options)(next).ServeHTTP(w, r)
 	})
 }

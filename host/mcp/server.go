@@ -79,7 +79,7 @@ func (s *Server) ServeStdio(ctx context.Context, actor lifecycle.Actor, in io.Re
 	if actor.ID == "" {
 		return &lifecycle.ArgumentError{Argument: "actor.ID", Want: "the ID of a person"}
 	}
-	server := s.newSDK(nil, func(sdk.Request) (lifecycle.Actor, bool) { return actor, true })
+	server := s.newSDK(nil, func(sdk.Request) (identity, bool) { return identity{actor: actor}, true })
 	err := server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -87,23 +87,46 @@ func (s *Server) ServeStdio(ctx context.Context, actor lifecycle.Actor, in io.Re
 	return err
 }
 
-// identified returns the caller of a request, as an HTTP handler has stored it.
-func identified(req sdk.Request) (lifecycle.Actor, bool) {
-	extra := req.GetExtra()
-	if extra == nil || extra.TokenInfo == nil {
-		return lifecycle.Actor{}, false
-	}
-	actor, ok := extra.TokenInfo.Extra[protocol].(lifecycle.Actor)
-	return actor, ok
+// identity is the caller of a request.
+type identity struct {
+	actor lifecycle.Actor
+	// request is the context of the HTTP request; nil: none. The host's Authorize may read its values,
+	// such as the scope of a token.
+	request context.Context //nolint:containedctx // only for its values
 }
 
-// tokenOf returns the caller in the form in which the SDK binds sessions to users.
-func tokenOf(actor lifecycle.Actor) *auth.TokenInfo {
-	return &auth.TokenInfo{UserID: actor.ID, Extra: map[string]any{protocol: actor}}
+// identified returns the caller of a request, as an HTTP handler has stored it.
+func identified(req sdk.Request) (identity, bool) {
+	extra := req.GetExtra()
+	if extra == nil || extra.TokenInfo == nil {
+		return identity{}, false
+	}
+	who, ok := extra.TokenInfo.Extra[protocol].(identity)
+	return who, ok
+}
+
+// token returns the caller in the form in which the SDK binds sessions to users.
+func (i identity) token() *auth.TokenInfo {
+	return &auth.TokenInfo{UserID: i.actor.ID, Extra: map[string]any{protocol: i}}
+}
+
+// withValues is the context of a call, with the values of its HTTP request in addition: the SDK
+// derives it from the session.
+type withValues struct {
+	context.Context //nolint:containedctx // of the call
+
+	request context.Context //nolint:containedctx // only for its values
+}
+
+func (c withValues) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.request.Value(key)
 }
 
 // newSDK returns a server of the SDK for these revisions; nil: all.
-func (s *Server) newSDK(revisions []string, caller func(sdk.Request) (lifecycle.Actor, bool)) *sdk.Server {
+func (s *Server) newSDK(revisions []string, caller func(sdk.Request) (identity, bool)) *sdk.Server {
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
 	capabilities.AddExtension(tasksExtension, nil)
 	server := sdk.NewServer(&sdk.Implementation{Name: s.config.Name, Title: s.config.Title, Version: s.config.Version},
@@ -145,7 +168,7 @@ type caller struct {
 // middleware serves calls of tools, and identifies the callers of all methods of tasks. Results of
 // type CallToolResult leave through fromContext, because the SDK sets their resultType behind the
 // tool's handler.
-func (s *Server) middleware(identify func(sdk.Request) (lifecycle.Actor, bool)) sdk.Middleware {
+func (s *Server) middleware(identify func(sdk.Request) (identity, bool)) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (_ sdk.Result, err error) {
 			switch method {
@@ -163,7 +186,8 @@ func (s *Server) middleware(identify func(sdk.Request) (lifecycle.Actor, bool)) 
 					err = internalError()
 				}
 			}()
-			actor, ok := identify(req)
+			who, ok := identify(req)
+			actor := who.actor
 			session, isServer := req.GetSession().(*sdk.ServerSession)
 			if !ok || !isServer || actor.ID == "" {
 				return nil, &jsonrpc.Error{Code: codeUnauthenticated, Message: "unauthenticated"}
@@ -176,6 +200,9 @@ func (s *Server) middleware(identify func(sdk.Request) (lifecycle.Actor, bool)) 
 				return nil, err
 			}
 			defer leave()
+			if who.request != nil {
+				ctx = withValues{ctx, who.request}
+			}
 			c := &caller{Caller: front.For(s.config.Client, actor), client: clientOf(session, req), session: session,
 				extra: req.GetExtra()}
 			ctx = context.WithValue(ctx, callerKey{}, c)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/mcp"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // asAda signs in.
@@ -174,6 +176,41 @@ func TestP2AnAnswerFromElsewhereWithdrawsTheDialog(t *testing.T) {
 	runs, err = d.lc.Runs(t.Context(), lifecycle.Query{States: []lifecycle.State{lifecycle.StateWaitingUser}})
 	require.NoError(t, err)
 	require.Len(t, runs.Runs, 1, "the run still waits")
+}
+
+// P5: the host's Authorize sees the values of the HTTP request, such as the scope of a token, in
+// every revision.
+func TestP5AuthorizeSeesTheRequestsValues(t *testing.T) {
+	type scope struct{}
+	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Engine: engine.Func(asker),
+		Logger: slog.New(slog.DiscardHandler), Authorize: func(ctx context.Context, a lifecycle.Access) error {
+			if ctx.Value(scope{}) != "all" && a.Action == lifecycle.ActionSubmit {
+				return errors.New("out of scope")
+			}
+			return nil
+		}})
+	require.NoError(t, err)
+	server, err := mcp.New(mcp.Config{Client: lc.Client, Identify: identify, Tools: []mcp.Tool{promptTool(mcp.Hold)},
+		Logger: slog.New(slog.DiscardHandler), Hold: 50 * time.Millisecond})
+	require.NoError(t, err)
+	handler, err := server.Handler()
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	for _, granted := range []string{"all", "view"} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), scope{}, granted)))
+		}))
+		t.Cleanup(h.Close) // after the clients have left
+		d := &desk{t, h.URL, lc.Client}
+		for _, revision := range []string{"2025-11-25", newest} {
+			_, err := start(t.Context(), d.connect(revision, nil, nil), "Go.")
+			require.Equal(t, granted == "all", err == nil, "%s %s: %v", granted, revision, err)
+		}
+	}
+	stop()
+	require.NoError(t, <-served)
 }
 
 // P5: a session belongs to the person who opened it.
