@@ -86,6 +86,30 @@ func TestScannerMatchesJSONOnChangedBytes(t *testing.T) {
 	})
 }
 
+// K2 J14: the open questions are stored as the first and its siblings, the answer as one, as always;
+// siblings without a first question are no record.
+func TestDecodeReadsTheListsOfQuestionsAndAnswers(t *testing.T) {
+	r := waiting()
+	second := r.Open[0]
+	second.ID, second.Prompt = 2, "And then?"
+	r.Open = append(r.Open, second)
+	r.Interactions, r.Together = 2, &store.Together{First: 1, Asked: 2}
+	body, err := store.Encode(r)
+	require.NoError(t, err)
+	require.True(t, requireScanned(t, store.FirstForm(body)))
+	got, err := store.Decode(body)
+	require.NoError(t, err)
+	require.Equal(t, r, got)
+	require.Contains(t, string(body), `,"siblings":[{"interaction_id":2,`)
+	lost := strings.Replace(string(body), `"pending":`, `"pending_then":`, 1)
+	_, err = store.Decode([]byte(lost))
+	require.ErrorIs(t, err, store.ErrCorrupt)
+	require.ErrorContains(t, err, "siblings without a pending question")
+	again, err := json.Marshal(answered())
+	require.NoError(t, err)
+	require.Contains(t, string(again), `,"answer":{"interaction_id":1,`)
+}
+
 func TestDecodeReadsOtherJSONForms(t *testing.T) {
 	whole := marshaled(t, parked())
 	for _, change := range [][2]string{

@@ -125,7 +125,7 @@ func sameAncestors(a, b *Run) bool {
 	return slices.Equal(of[0], of[1])
 }
 
-// changesDueAlone reports whether the commit of an ended run changes only Family.Due and Family.Kept.
+// changesDueAlone reports whether the commit of an ended run changes only its family's Due and Kept.
 func (c *Commit) changesDueAlone(prev *Run) bool {
 	if prev.Family == nil || c.Run.Family == nil || prev.Prunable() || len(c.Events) > 0 ||
 		len(c.Settled) > 0 || c.Usage != nil || len(c.Journal) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,4 +46,21 @@ func TestANamedTextIsAWordAndAFieldWithoutANameInJSONIsLeftOut(t *testing.T) {
 	require.Contains(t, string(body), "w.Text(`,\"kind\":`, string(v.K))")
 	require.Contains(t, string(body), "plainjson.Word(s, `,\"kind\":`, &v.K)")
 	require.NotContains(t, string(body), "Skipped")
+}
+
+func TestAListIsSplitIntoMembers(t *testing.T) {
+	const one = "type T struct { A int `json:\"a\"`; Rest []U `json:\"-\" plain:\"first=b%s\"` }\n" +
+		"type U struct { A int `json:\"a\"` }"
+	body, err := generate(packageOf(t, fmt.Sprintf(one, ",rest=c")), nil, []string{"T"})
+	require.NoError(t, err)
+	require.Contains(t, string(body), "w.Put(`,\"b\":`)\n\t\twriteU(w, &v.Rest[0])\n"+
+		"\t\tplainjson.WriteList(w, `,\"c\":`, v.Rest[1:], writeU)")
+	require.Contains(t, string(body), "if s.Member(`,\"b\":`) {\n\t\tv.Rest = make([]U, 1)\n"+
+		"\t\treadU(s, &v.Rest[0])\n\t\tif s.Member(`,\"c\":`) {")
+	body, err = generate(packageOf(t, fmt.Sprintf(one, "")), nil, []string{"T"})
+	require.NoError(t, err)
+	require.NotContains(t, string(body), "Rest[1:]", "the others are not written")
+	const texts = "type T struct { A int `json:\"a\"`; B []string `json:\"-\" plain:\"first=b\"` }"
+	_, err = generate(packageOf(t, texts), nil, []string{"T"})
+	require.ErrorContains(t, err, "T.B: a member of type []string cannot be split")
 }

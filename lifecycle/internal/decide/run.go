@@ -151,7 +151,7 @@ func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	return c
 }
 
-// RetainForParent retains an ended run for its parent, which was informed. Nothing is due for it any more.
+// RetainForParent retains an ended run for its parent, which was informed. Nothing is due then.
 func RetainForParent(run *store.Run) *store.Commit {
 	c := FamilyDue(run, time.Time{})
 	family := *c.Run.Family
