@@ -40,7 +40,7 @@ type ClientConfig struct {
 	Store store.Store
 	// Clock is the time. Nil: the store's clock if it is a store.Timekeeper, else SystemClock.
 	Clock Clock
-	// Logger is slog.Default when nil.
+	// Logger is slog.Default when nil. It gets one record a minute of an error that is tried again.
 	Logger *slog.Logger
 	// Poll is how long a follower waits for a hint before it reads the store; 1 s when zero.
 	Poll time.Duration
@@ -80,7 +80,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	queue := newNotices(cfg.Observer, cfg.Logger)
 	c := &Client{
-		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: cfg.Logger, Due: node.NewDueHint(),
+		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: node.LogRepeatedOnce(cfg.Logger), Due: node.NewDueHint(),
 			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,

@@ -59,15 +59,17 @@ func TestNewClientNeedsOnlyAStore(t *testing.T) {
 	c, err := NewClient(ClientConfig{Store: newStore(t)})
 	require.NoError(t, err)
 	defer c.Close()
-	require.Same(t, slog.Default(), c.proc.Log)
+	require.NotNil(t, c.proc.Log)
 	require.Equal(t, SystemClock{}, c.proc.Clock)
 	require.Equal(t, time.Second, c.poll)
 
-	log, clock := slog.New(&journal{}), wrongBy(time.Hour)
+	kept := &journal{}
+	log, clock := slog.New(kept), wrongBy(time.Hour)
 	c, err = NewClient(ClientConfig{Store: newStore(t), Logger: log, Clock: clock, Poll: time.Minute})
 	require.NoError(t, err)
 	defer c.Close()
-	require.Same(t, log, c.proc.Log)
+	c.proc.Log.Info("here")
+	require.Equal(t, []string{"INFO here"}, kept.logged())
 	require.Same(t, clock, c.proc.Clock)
 	require.Equal(t, time.Minute, c.poll)
 

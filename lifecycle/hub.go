@@ -58,11 +58,14 @@ func (h *hub) publish(hint store.Hint) {
 	for _, f := range h.followers[""] {
 		f.notify(hint)
 	}
-	if hint.RunID != "" || hint.State != "" { // without a run, a hint with a state concerns only claims
+	if hint.RunID != "" {
 		for _, f := range h.followers[hint.RunID] {
 			f.notify(hint)
 		}
 		return
+	}
+	if hint.State != "" && !hint.State.Terminal() {
+		return // it only concerns claims
 	}
 	for id, all := range h.followers {
 		if id == "" {

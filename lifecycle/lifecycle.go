@@ -86,7 +86,7 @@ type Config struct {
 	// store.Timekeeper, so that a wrong clock of a node does not move deadlines; otherwise
 	// SystemClock. A store.Timekeeper's clock always judges leases.
 	Clock Clock
-	// Logger is slog.Default when nil.
+	// Logger is slog.Default when nil. It gets one record a minute of an error that is tried again.
 	Logger *slog.Logger
 	// Observer gets a notice of each change by this process.
 	Observer Observer

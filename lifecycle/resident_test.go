@@ -83,13 +83,13 @@ func TestSettleLostProcessRetriesCommits(t *testing.T) {
 		"it does not":             {nil, []time.Duration{0}, 0},
 		"somebody else was first": {[]error{store.ErrConflict, store.ErrConflict}, []time.Duration{0, 0, 0}, 0},
 		"the store is out of order": {[]error{away, away}, []time.Duration{0, 20 * time.Millisecond,
-			60 * time.Millisecond}, 2},
+			60 * time.Millisecond}, 1},
 		"it is, and then others were": {[]error{away, store.ErrConflict}, []time.Duration{0, 20 * time.Millisecond,
 			20 * time.Millisecond}, 1},
 		"it is, for long": {[]error{away, away, away, away, away, away, away}, []time.Duration{
 			0, 20 * time.Millisecond, 60 * time.Millisecond, 140 * time.Millisecond, 300 * time.Millisecond,
 			600 * time.Millisecond, 900 * time.Millisecond, 1200 * time.Millisecond,
-		}, 7},
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

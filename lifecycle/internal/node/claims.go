@@ -87,6 +87,10 @@ func (c *claimState) canClaim(r *store.Run) bool {
 // exceeds the time of a claim, so that the next node usually sees that nothing is left.
 const turnGap = 20 * time.Millisecond
 
+// foundTurns is how many turns a node waits with a run that it found by itself: the node that has
+// committed the run claims it, and says so within that time.
+const foundTurns = 10
+
 // forget cancels the later claim of a run, which was claimed, and reports whether there was one.
 func (c *claimState) forget(runID string) (found bool) {
 	c.mu.Lock()

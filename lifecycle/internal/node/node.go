@@ -127,7 +127,9 @@ func (n *Node) watchDeadlines(ctx context.Context) error {
 	d := Deadlines{Process: n.proc, Poll: n.cfg.Poll, Wake: func(expected bool) {
 		if expected { // it may have been the not-before time of a suspect
 			n.scansForSuspects.Store(true)
-			n.wakeScheduler() // which polls by itself otherwise
+		}
+		if expected || n.claims.announcer == nil { // a look costs a transaction, and the scheduler polls
+			n.wakeScheduler()
 		}
 	}}
 	return d.Serve(ctx)
@@ -159,7 +161,7 @@ func membershipEnded(err error) bool {
 // handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
 // ended while its turn executes here, it was canceled, and the turn is interrupted.
 func (n *Node) handleHint(h store.Hint) {
-	if h.RunID == "" && h.State == "" { // anything may have changed
+	if h.RunID == "" && (h.State == "" || n.claims.announcer == nil) { // anything may have changed
 		n.scansForSuspects.Store(true)
 	}
 	if n.claims.announcer != nil && h.Run == nil {

@@ -96,7 +96,7 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	defer func() {
 		n.claims.drained.Store(drained)
 		if found != "" {
-			n.claims.claimLater(found, 1)
+			n.claims.claimLater(found, foundTurns)
 		}
 	}()
 	req := store.ClaimRequest{
