@@ -196,7 +196,7 @@ var children = append([]testCase{
 			}
 			w.end()
 		}},
-	{"M3/a tree ends at its depth with a clear error, and nothing of it is lost",
+	{"M3/a tree has a maximal depth with a clear error, and nothing is lost",
 		family(func(k *kin) turnStep { return k.descends }, func(w *world, k *kin) {
 			w.submit("r")
 			w.is("r", fsm.StateSucceeded)
@@ -251,7 +251,7 @@ var children = append([]testCase{
 				{Succeeded: true, FinalText: "held"}, {Succeeded: true, FinalText: "done"},
 			}, k.ends["r"])
 		})},
-	{"M3/a held child and one that runs are canceled with their parent",
+	{"M3/held and running children are canceled with their parent",
 		family(func(k *kin) turnStep { return k.joins("held", "hang") }, func(w *world, k *kin) {
 			w.submit("r")
 			require.True(w, func() bool { r := w.is(k.child("r", "held"), fsm.StateQueued); return r.Held() }())
@@ -266,7 +266,7 @@ var children = append([]testCase{
 			require.Equal(w, 3, n)
 			delete(w.runs, "r")
 		})},
-	{"M3 J4/a child of an engine that the parent's node does not have waits for a node that has it",
+	{"M3 J4/a child whose engine the parent's node lacks waits for a node with it",
 		family(func(k *kin) turnStep { return k.joins("elsewhere") }, func(w *world, k *kin) {
 			w.submit("r")
 			w.advance(20 * time.Second)
@@ -290,7 +290,7 @@ var children = append([]testCase{
 			require.NoError(w, <-served)
 			other.Close()
 		})},
-	{"M3/nobody who chooses ids can occupy the id of a child",
+	{"M3/a submitted run cannot occupy the id of a child",
 		family(func(k *kin) turnStep { return k.joins("ask") }, func(w *world, k *kin) {
 			w.submit("other")
 			w.is("other", fsm.StateSucceeded)
@@ -311,7 +311,7 @@ var children = append([]testCase{
 			require.NoError(w, err)
 			w.is("r", fsm.StateSucceeded)
 		})},
-	{"M3 J13/a run that has used up its budget waits for its children and is held then",
+	{"M3 J13/a run with a used-up budget waits for its children and is then held",
 		family(func(k *kin) turnStep { return k.joins("ask") }, func(w *world, k *kin) {
 			w.submit("r", func(s *lifecycle.Spec) { s.Budget = store.Budget{Turns: 1} })
 			require.True(w, func() bool { r := w.is("r", fsm.StateQueued); return r.AwaitsChildren() }())
@@ -326,7 +326,7 @@ var children = append([]testCase{
 			w.is("r", fsm.StateSucceeded)
 			require.Len(w, w.agent.Turns("r"), 2)
 		})},
-	{"M3/children stay for their parent and all go in the end, in whatever order they are pruned",
+	{"M3/children are kept for their parent and finally pruned, in any order",
 		family(func(k *kin) turnStep { return k.joins("done", "leaf's parent", "ask") }, func(w *world, k *kin) {
 			prune := func(all int) {
 				w.Helper()
@@ -355,7 +355,7 @@ var children = append([]testCase{
 			prune(4)
 			delete(w.runs, "r")
 		})},
-	{"M3/many children that end in one moment have their parent go on once", inWorld(func(w *world) {
+	{"M3/a parent of many children that end at once continues once", inWorld(func(w *world) {
 		const many = 100
 		k := newKin()
 		var prompts []string
@@ -380,7 +380,7 @@ var children = append([]testCase{
 			}
 		}
 	})},
-	{"M3 E4/a parent goes on elsewhere, and its child's turn is repeated, when their node is gone",
+	{"M3 E4/when their node is gone, a parent continues elsewhere, and its child's turn is repeated",
 		family(func(k *kin) turnStep { return k.joins("once", "done") }, func(w *world, k *kin) {
 			w.submit("r", func(s *lifecycle.Spec) { s.OnInterrupt = lifecycle.Repeat })
 			child := k.child("r", "once")

@@ -52,9 +52,9 @@ func (w *world) answersCost(id string, answer func(n int)) {
 	answer(replies)
 	run := w.is(id, fsm.StateSucceeded)
 	after := meter.Counters()
-	require.Equal(w, 2, run.Attempt, "the run went on once")
+	require.Equal(w, 2, run.Attempt, "the run continued once")
 	commits := after.Commits - before.Commits
-	require.GreaterOrEqual(w, commits, uint64(replies), "a reply is a commit of its own")
+	require.GreaterOrEqual(w, commits, uint64(replies), "a reply is one commit")
 	require.LessOrEqual(w, float64(commits)/replies, most, "%d commits", commits)
-	require.LessOrEqual(w, after.Flushes-before.Flushes, commits, "and none of them is two transactions")
+	require.LessOrEqual(w, after.Flushes-before.Flushes, commits, "and each commit is one transaction")
 }

@@ -16,7 +16,7 @@ import (
 )
 
 var feeds = []testCase{
-	{"K8/a feed's reader dies at each of its calls, and nothing is passed over", inWorld(func(w *world) {
+	{"K8/a feed's reader dies at each of its calls, and nothing is skipped", inWorld(func(w *world) {
 		w.readersDie("feed-0", feedFault{call: "leave", outcome: "lost", nth: 2})
 		n := 0
 		for _, call := range []string{"lease", "read", "ack", "release"} {
@@ -173,7 +173,7 @@ func (w *world) readFeed(name string, fault feedFault, runs []string, seen, acke
 			break // its fault
 		}
 		if got[e.RunID] == 0 {
-			require.LessOrEqual(w, e.Seq, acked[e.RunID]+1, "%+v: run %s is passed over", fault, e.RunID)
+			require.LessOrEqual(w, e.Seq, acked[e.RunID]+1, "%+v: run %s is skipped", fault, e.RunID)
 		} else {
 			require.Equal(w, got[e.RunID]+1, e.Seq, "%+v: run %s is out of order", fault, e.RunID)
 		}

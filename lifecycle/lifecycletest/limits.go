@@ -20,7 +20,7 @@ import (
 
 // limits are cases of values that are too large, too many, or not text.
 var limits = append([]testCase{
-	{"F6/an engine's own codes are kept, and what is no code becomes a warning of ours", inWorld(func(w *world) {
+	{"F6/an engine's own codes are kept, and an invalid code becomes a warning", inWorld(func(w *world) {
 		codes := []fsm.Warning{"X_OF_ITS_OWN", "MY_OWN_WARNING", "", "lower", "X_" + fsm.Warning(strings.Repeat("A",
 			61)), "\xff"}
 		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
@@ -73,7 +73,7 @@ var limits = append([]testCase{
 			require.NoError(w, log[len(log)-2].Decode(&final))
 			require.True(w, final.Truncated)
 		})},
-	{"I13/thousands of parked runs leave the others alone", inWorld(func(w *world) {
+	{"I13/thousands of parked runs do not slow others down", inWorld(func(w *world) {
 		w.agent.Plan("", asksOne("?"))
 		for i := range 2000 {
 			run, err := w.Submit(w.ctx, lifecycle.Spec{ID: fmt.Sprintf("p%d", i), Prompt: "x"})

@@ -329,7 +329,7 @@ var sequences = []testCase{
 			ls.end()
 		}
 	}},
-	{"G3 K7/every sequence of few events, of questions with waits of their own", func(t *testing.T, open Opener) {
+	{"G3 K7/every sequence of few events, with questions that have waits", func(t *testing.T, open Opener) {
 		ls := newLives(t, open, waitVariants[0])
 		ls.walk(nil, maxLength()-1)
 		ls.end()

@@ -17,7 +17,7 @@ import (
 
 // races are cases of concurrent actions in any order.
 var races = []testCase{
-	{"C5 C8 I1/of many racing replies exactly one is accepted and the others are told", inWorld(func(w *world) {
+	{"C5 C8 I1/of many racing replies exactly one is accepted and the others are refused", inWorld(func(w *world) {
 		w.agent.Plan("r", asksOne("Who is first?"), completes("ok"))
 		w.submit("r")
 		w.is("r", fsm.StateWaitingUser)
@@ -80,7 +80,7 @@ var races = []testCase{
 			w.checkLog(id)
 		}
 	})},
-	{"E6/recovery twice, and by many at once, has the same result as once", inWorld(func(w *world) {
+	{"E6/repeated and concurrent recoveries have the result of one", inWorld(func(w *world) {
 		w.agent.Plan("", asksOne("Go on?"))
 		w.agent.Plan("running", hangs)
 		for _, id := range []string{"a", "b", "c"} {
@@ -110,7 +110,7 @@ var races = []testCase{
 		require.Equal(w, lifecycle.Recovery{}, again)
 		require.Equal(w, settled, w.is("a", fsm.StateWaitingUser))
 	}, config(func(c *lifecycle.Config) { c.Lease = time.Hour }))},
-	{"I10/status, pending, history and events agree at any moment", inWorld(func(w *world) {
+	{"I10/status, pending, history and events always agree", inWorld(func(w *world) {
 		const rounds = 30
 		for range rounds {
 			w.agent.Plan("r", asksOne("Again?"))
