@@ -72,15 +72,14 @@ if command -v rpm2cpio >/dev/null && command -v cpio >/dev/null; then
 else
 	echo "rehearse: the RPM package was not unpacked: rpm2cpio or cpio is missing"
 fi
-# The image has only these files. chroot is as close as a machine without containers gets to it.
+# The image has only these files. The program gets them as its root, with the image's user and folder.
 tar -xzf "$base-image.tar.gz" -C "$dir"
 image=$dir/interlude_${plain}_linux_amd64-image
-if [ "$(id -u)" = 0 ]; then
+if [ "$(id -u)" = 0 ] && command -v unshare >/dev/null; then
 	mkdir -p "$image/root/var/lib/interlude"
 	chown -R 65532:65532 "$image/root/var/lib/interlude"
 	chmod 755 "$dir" # another user must reach it
-	chroot --userspec=65532:65532 "$image/root" /usr/bin/interlude version >/dev/null || fail "the program does not start without a system"
-	started image "$(command -v chroot)" --userspec=65532:65532 "$image/root" /usr/bin/interlude
+	started image unshare --root "$image/root" --wd /var/lib/interlude --setuid 65532 --setgid 65532 /usr/bin/interlude
 fi
 if command -v buildah >/dev/null; then
 	if buildah --storage-driver vfs --root "$dir/storage" --runroot "$dir/run" bud --isolation chroot -f packaging/Dockerfile \
