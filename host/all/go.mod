@@ -14,13 +14,18 @@ require (
 )
 
 require (
+	github.com/alecthomas/chroma/v2 v2.27.0 // indirect
+	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/danielgtaylor/huma/v2 v2.37.2 // indirect
+	github.com/dlclark/regexp2/v2 v2.2.1 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/interlude-go/interlude/host/render v0.1.0 // indirect
 	github.com/qmuntal/stateless v1.7.2 // indirect
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.44.0 // indirect
 	go.opentelemetry.io/otel/metric v1.44.0 // indirect
@@ -37,6 +42,7 @@ replace (
 	github.com/interlude-go/interlude/host/link => ../link
 	github.com/interlude-go/interlude/host/notify => ../notify
 	github.com/interlude-go/interlude/host/otel => ../otel
+	github.com/interlude-go/interlude/host/render => ../render
 	github.com/interlude-go/interlude/host/web => ../web
 	github.com/interlude-go/interlude/store/postgres => ../../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../../store/sqlite

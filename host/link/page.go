@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/interlude-go/interlude/host/render"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -21,7 +22,7 @@ var css string
 
 // page names invisible characters in untrusted text: exact is for names, values and ids.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
-	"prose": interaction.VisibleProse}).Parse(pageSource))
+	"prose": interaction.VisibleProse, "markdown": render.Markdown}).Parse(pageSource))
 
 // policy forbids all loading and scripts. The page's only style is allowed by its hash.
 var policy = func() string {

@@ -132,3 +132,19 @@ func TestN1TheRiskIsAcknowledged(t *testing.T) {
 		require.Equal(t, http.StatusOK, h.call("POST", address, c.accept).Code)
 	}
 }
+
+// N5: prompt and context are drawn as Markdown, and HTML is text.
+func TestN5ThePageDrawsMarkdown(t *testing.T) {
+	h := newHost(t, engine.Question{Kind: engine.OpenText, Prompt: "Deploy **api**?\n\n1. `a\u202eb`\n3. <b>c</b>",
+		Context: "| a | b |\n|---|---|\n| [c](https://example.com) | [d](javascript:e) |\n\n```go\nfunc f() {}\n```"}, nil)
+	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
+	for _, part := range []string{
+		`<div class="text"><p>Deploy <strong>api</strong>?</p><ul class="numbered"><li>1. <p><code>a\u{202E}b</code></p></li>` +
+			`<li>3. <p>&lt;b&gt;c&lt;/b&gt;</p></li></ul></div>`,
+		`<table><tr><th>a</th><th>b</th></tr><tr><td><a href="https://example.com" rel="noopener noreferrer">` +
+			`c (https://example.com)</a></td><td><em>d (javascript:e)</em></td></tr></table>`,
+		`<p class="soft">go</p><pre tabindex="0">func f() {}</pre>`,
+	} {
+		require.Contains(t, shown, part)
+	}
+}

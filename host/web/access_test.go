@@ -27,6 +27,7 @@ var routes = []struct {
 }{
 	{"GET", "/me", "", true},
 	{"GET", "/openapi.json", "", true},
+	{"POST", "/render", `{"texts":["*a*"]}`, true},
 	{"GET", "/runs", "", false},
 	{"GET", "/runs/r", "", false},
 	{"GET", "/runs/r/questions", "", false},

@@ -6,6 +6,7 @@ require (
 	github.com/danielgtaylor/huma/v2 v2.37.2
 	github.com/interlude-go/interlude v0.1.0
 	github.com/interlude-go/interlude/host/link v0.1.0
+	github.com/interlude-go/interlude/host/render v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/pb33f/libopenapi v0.36.0
@@ -15,9 +16,12 @@ require (
 )
 
 require (
+	github.com/alecthomas/chroma/v2 v2.27.0 // indirect
+	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/basgys/goxml2json v1.1.1-0.20231018121955-e66ee54ceaad // indirect
 	github.com/buger/jsonparser v1.1.2 // indirect
+	github.com/dlclark/regexp2/v2 v2.2.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-openapi/jsonpointer v0.22.5 // indirect
 	github.com/go-openapi/swag/jsonname v0.25.5 // indirect
@@ -34,6 +38,7 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.4 // indirect
 	golang.org/x/sync v0.22.0 // indirect
@@ -48,6 +53,7 @@ require (
 replace (
 	github.com/interlude-go/interlude => ../..
 	github.com/interlude-go/interlude/host/link => ../link
+	github.com/interlude-go/interlude/host/render => ../render
 	github.com/interlude-go/interlude/store/postgres => ../../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../../store/sqlite
 )

@@ -43,6 +43,7 @@ func (d *Server) routes() {
 	change(a, "extend", "/runs/{id}/questions/{question}/extend", "Move the end of a question's own wait", d.extend)
 	change(a, "cancel-run", "/runs/{id}/cancel", "Cancel a run in any state", d.cancel)
 	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)
+	register(a, a.operation(http.MethodPost, "render", "/render", "Parse Markdown for display"), d.render)
 
 	d.serveDocument(a.huma)
 }

@@ -245,6 +245,18 @@ func TestL2HostileBodiesAreRefused(t *testing.T) {
 	require.Equal(t, "URL_TOO_LONG", a.code(t))
 }
 
+// N5: a text becomes a tree of elements, whose texts are as written; requests are bounded.
+func TestN5TextsAreParsedForDisplay(t *testing.T) {
+	w := openFor(t)
+	a := w.send("POST", "/render", "ada", `{"texts":["*a* <b>","",""]}`)
+	require.Equal(t, http.StatusOK, a.status)
+	require.JSONEq(t, `{"documents":[[{"kind":"p","children":[{"kind":"em","children":[{"kind":"text","text":"a"}]},
+		{"kind":"text","text":" <b>"}]}],[],[]]}`, string(a.body))
+	for _, body := range []string{`{}`, `{"texts":[]}`, `{"texts":[1]}`, `{"texts":["` + strings.Repeat(`x","`, 32) + `"]}`} {
+		require.Equal(t, "INVALID_REQUEST", w.send("POST", "/render", "ada", body).code(t), body)
+	}
+}
+
 func TestL1TheOpenAPIDocumentDescribesEveryRoute(t *testing.T) {
 	w := openFor(t)
 	a := w.send("GET", "/openapi.json", "ada", "")

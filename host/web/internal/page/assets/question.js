@@ -11,6 +11,7 @@ import { stringify } from "./exact.js";
 import { forget, hold, onReply, replyTo, resume, undoButton } from "./outbox.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
+import { entitle, written } from "./markdown.js";
 import { visible } from "./visible.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
@@ -143,10 +144,10 @@ export class QuestionPanel {
           : h("span", { dir: "auto" }, shown(this.run)), " ",
         Object.entries(run?.labels ?? {}).map(([name, value]) => h("span", { class: "label-chip", dir: "auto" },
           shown(`${name}: ${value}`)))),
-      h("h1", { id: "question-title", tabindex: "-1", dir: "auto", class: title.length > 160 ? "lengthy" : null },
-        prose(title)),
-      question.subject?.title && question.subject.title !== question.prompt ? said(question.prompt) : null,
-      question.context ? h("div", { class: "context" }, h("p", { class: "label" }, T.context), said(question.context))
+      entitle(h("h1", { id: "question-title", tabindex: "-1", dir: "auto", class: title.length > 160 ? "lengthy" : null },
+        prose(title)), title),
+      question.subject?.title && question.subject.title !== question.prompt ? written(question.prompt) : null,
+      question.context ? h("div", { class: "context" }, h("p", { class: "label" }, T.context), written(question.context))
         : null,
       question.subject ? argumentsView(question.subject) : null);
   }

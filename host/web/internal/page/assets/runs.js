@@ -6,6 +6,7 @@ import { h, newID, once, prose, said, set, shown } from "./dom.js";
 import { Answer } from "./answer.js";
 import { Exact, stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
+import { written } from "./markdown.js";
 import { problemText } from "./question.js";
 import { readable } from "./approval.js";
 import { Earlier, audience, showStory } from "./story.js";
@@ -241,7 +242,7 @@ export class RunPanel {
       prose(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]),
         audience(q.to), q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
-      run.final_text ? said(run.final_text) : null,
+      run.final_text ? written(run.final_text) : null,
       run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);
     if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records,
       { earlier: { more: () => this.before.more, load: () => this.load() }, went: (events) => this.went(events) }));

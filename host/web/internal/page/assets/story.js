@@ -5,6 +5,7 @@ import { get, query, runPath } from "./api.js";
 import { button, h, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { followRun } from "./live.js";
+import { written } from "./markdown.js";
 import { since, stamp } from "./time.js";
 import { readable } from "./approval.js";
 
@@ -107,7 +108,7 @@ function exchange(run, record, current) {
   const asked = { at: question.asked_at, kind: "asked", content: question.id === current
     ? h("p", { class: "muted" }, T.thisQuestion)
     : [h("p", { class: "label" }, h("a", { href: `#/inbox/${encodeURIComponent(run)}/${question.id}` },
-      T.questionNumber(question.id))), said(question.subject?.title || question.prompt)] };
+      T.questionNumber(question.id))), written(question.subject?.title || question.prompt)] };
   if (!record.resolution) return [asked];
   return [asked, { at: record.settled_at ?? question.asked_at, kind: "answered",
     content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] }];
@@ -125,7 +126,7 @@ function entryOf(type, data, prompts) {
   switch (type) {
     case "assistant.message.intermediate": case "assistant.message.final":
       if (prompts.has(data.text?.trim()) || !data.text?.trim()) return null;
-      return { kind: "message", content: said(data.text) };
+      return { kind: "message", content: written(data.text) };
     case "turn.yielded": return mark(T.putOff, data.message);
     case "run.blocked": return mark(T.held, data.message);
     case "run.unblocked": return mark(T.goesOn(data.actor));

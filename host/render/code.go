@@ -1,0 +1,108 @@
+package render
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+)
+
+// Limits of code that is coloured. Code beyond them is shown without colours.
+const (
+	MaxCode    = 32 << 10              // bytes of one block
+	colourTime = 50 * time.Millisecond // of one document
+)
+
+// Highlight returns source code as Text and Token nodes, whose texts together are the source.
+// Language is a name or a file extension, such as "go" or "ts"; the
+// first word counts. Classes of tokens are comment, keyword, name, number, string, inserted and
+// deleted. Code in an unknown language, code longer than MaxCode, and what is left after 50 ms, is
+// one Text node.
+func Highlight(language, source string) []Element {
+	return newColours().of(language, source)
+}
+
+// colours are the time that a document has for its colours: the regular expressions of some
+// languages need long for a text that is made to keep them busy.
+type colours struct{ until time.Time }
+
+func newColours() colours { return colours{until: time.Now().Add(colourTime)} }
+
+func (c colours) of(language, source string) []Element {
+	language, _, _ = strings.Cut(strings.TrimSpace(language), " ")
+	lexer := languages()[strings.ToLower(language)]
+	if lexer == nil || len(source) > MaxCode {
+		return shown(nil, Text, "", source)
+	}
+	tokens, err := chroma.Coalesce(lexer).Tokenise(&chroma.TokeniseOptions{State: "root", EnsureLF: false}, source)
+	if err != nil {
+		return shown(nil, Text, "", source)
+	}
+	var nodes []Element
+	rest := source
+	for t := tokens(); t != chroma.EOF && time.Now().Before(c.until); t = tokens() {
+		if !strings.HasPrefix(rest, t.Value) {
+			break // a lexer that changes the text: the rest is shown as written
+		}
+		rest = rest[len(t.Value):]
+		if class := classOf(t.Type); class != "" {
+			nodes = shown(nodes, Token, class, t.Value)
+		} else {
+			nodes = shown(nodes, Text, "", t.Value)
+		}
+	}
+	return shown(nodes, Text, "", rest)
+}
+
+// languages are the lexers by name: lexers.Get tries patterns of file names, which takes a time that
+// a document could spend on each of its blocks.
+var languages = sync.OnceValue(func() map[string]chroma.Lexer {
+	all := map[string]chroma.Lexer{}
+	for _, lexer := range lexers.GlobalLexerRegistry.Lexers {
+		config := lexer.Config()
+		for _, name := range append([]string{config.Name}, config.Aliases...) {
+			all[strings.ToLower(name)] = lexer
+		}
+		for _, pattern := range config.Filenames {
+			if extension := strings.TrimPrefix(pattern, "*."); extension != pattern && all[extension] == nil {
+				all[extension] = lexer
+			}
+		}
+	}
+	return all
+})
+
+// shown appends a text. Adjacent texts are one.
+func shown(nodes []Element, kind Kind, class, text string) []Element {
+	if text == "" {
+		return nodes
+	}
+	if last := len(nodes) - 1; kind == Text && last >= 0 && nodes[last].Kind == Text {
+		nodes[last].Text += text
+		return nodes
+	}
+	return append(nodes, Element{Kind: kind, Class: class, Text: text})
+}
+
+func classOf(t chroma.TokenType) string {
+	switch {
+	case t.InCategory(chroma.Comment):
+		return "comment"
+	case t.InCategory(chroma.Keyword):
+		return "keyword"
+	case t.InSubCategory(chroma.LiteralString):
+		return "string"
+	case t.InSubCategory(chroma.LiteralNumber):
+		return "number"
+	case t == chroma.NameFunction, t == chroma.NameClass, t == chroma.NameTag, t == chroma.NameAttribute,
+		t == chroma.NameBuiltin:
+		return "name"
+	case t == chroma.GenericInserted:
+		return "inserted"
+	case t == chroma.GenericDeleted:
+		return "deleted"
+	}
+	return ""
+}
