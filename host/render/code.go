@@ -9,23 +9,24 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// Limits of code that is coloured. Code beyond them is shown without colours.
+// Limits of coloured code. Code beyond them has no colours.
 const (
 	MaxCode    = 32 << 10              // bytes of one block
 	colourTime = 50 * time.Millisecond // of one document
 )
 
-// Highlight returns source code as Text and Token nodes, whose texts together are the source.
+// Highlight returns source code as Text and Token elements. Their texts
+// concatenated equal the source.
 // Language is a name or a file extension, such as "go" or "ts"; the
 // first word counts. Classes of tokens are comment, keyword, name, number, string, inserted and
-// deleted. Code in an unknown language, code longer than MaxCode, and what is left after 50 ms, is
-// one Text node.
+// deleted. Code in an unknown language, code longer than MaxCode, and the remainder after 50 ms are
+// one Text element.
 func Highlight(language, source string) []Element {
 	return newColours().of(language, source)
 }
 
 // colours are the time that a document has for its colours: the regular expressions of some
-// languages need long for a text that is made to keep them busy.
+// languages are slow on hostile input.
 type colours struct{ until time.Time }
 
 func newColours() colours { return colours{until: time.Now().Add(colourTime)} }

@@ -7,7 +7,7 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Change says what a line of a diff is.
+// Change is the kind of a line of a diff.
 type Change string
 
 // The kinds of lines.
@@ -15,13 +15,13 @@ const (
 	Same    Change = "same"
 	Removed Change = "removed"
 	Added   Change = "added"
-	Skipped Change = "skipped" // stands for equal lines that are not shown; Before is their number
+	Skipped Change = "skipped" // counts equal lines without a change nearby; Before is their number
 )
 
 // Line is a line of a diff. Before and After are its numbers in the two texts, from 1, or 0 where it
-// is absent. Parts are Text nodes, and Token nodes with the class "changed" for words that the other
+// is absent. Parts are Text elements, and Token elements with the class "changed" for words that the other
 // text does not have. A line without a line break,
-// the last one of a text, ends with a Break node.
+// the last one of a text, ends with a Break element.
 type Line struct {
 	Change Change    `json:"change"`
 	Before int       `json:"before,omitempty"`

@@ -1,5 +1,5 @@
-// Package render turns what an agent writes into a form that front ends draw: Markdown into a small
-// tree, source code into coloured tokens, two versions of a text into a diff.
+// Package render converts agents' texts for display: Markdown to a small tree, source code to coloured
+// tokens, two versions of a text to a diff.
 //
 // Nothing is left out. Every character of a source, except blanks and the marks of Markdown, is in
 // the result, in its order; a part of a document for which this fails becomes one block of source

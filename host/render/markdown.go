@@ -14,10 +14,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Kind says what a Element is.
+// Kind is the kind of an Element.
 type Kind string
 
-// The kinds of nodes. Blocks contain blocks or inline nodes; Text, Break and Token have only text.
+// The kinds of elements. Blocks contain blocks or inline elements; Text, Break and Token have only text.
 const (
 	Paragraph Kind = "p"
 	Heading   Kind = "h" // Number is the level, 1 to 6
@@ -52,14 +52,14 @@ type Element struct {
 	Children []Element `json:"children,omitempty"`
 }
 
-// Limits of a document that is parsed. Beyond them it is one Source node.
+// Limits of a parsed document. A document beyond them is one Source element.
 const (
 	MaxSource = 64 << 10 // bytes
 	MaxLines  = 4096
 	MaxDepth  = 16 // nested blocks and inline elements
 )
 
-// marks may be absent from what is drawn: they say how the rest is drawn.
+// marks are the characters that a drawn document may lack.
 const marks = "#*_~`>-+=|:\\[]()<!\"'"
 
 // Markdown returns the document of a source in CommonMark with tables, strikethrough and addresses
@@ -365,7 +365,7 @@ func (b *builder) inline(n ast.Node, depth int) ([]Element, bool) {
 }
 
 // named returns a link, followed by its address and title where its text is not the address. With
-// an end, it is a picture, whose address is text.
+// an end, it is a picture; its address is text.
 func (b *builder) named(n Element, end string, destination, title []byte) []Element {
 	address := string(destination)
 	shown := end + "(" + address
