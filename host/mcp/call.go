@@ -142,6 +142,11 @@ func (c *call) submit(ctx context.Context) (refused sdk.Result, _ error) {
 
 // hold waits until the run has ended or the person is to be asked, and returns the result.
 func (c *call) hold(ctx context.Context) (sdk.Result, error) {
+	if c.tool.Name == c.server.config.WaitTool {
+		if err := c.expectPage(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		v, err := c.follow(ctx)
 		if err != nil {
@@ -160,6 +165,18 @@ func (c *call) hold(ctx context.Context) (sdk.Result, error) {
 			return nil, err
 		}
 	}
+}
+
+// expectPage makes the wait tool hold while the open questions can only be answered elsewhere. The
+// result of the first call has shown them; a model would otherwise call the tool in a loop.
+func (c *call) expectPage(ctx context.Context) error {
+	v, err := c.Load(ctx, c.run)
+	for i := range v.Asks {
+		if q := &v.Asks[i]; c.skipped[q.ID] == 0 && c.request(q) == nil {
+			c.skipped[q.ID] = onThePage
+		}
+	}
+	return err
 }
 
 // follow waits until the run has ended, this call has a question to ask, or the time to hold the call

@@ -385,6 +385,27 @@ func TestP2AClientWithNeitherGetsTheRunAndWaits(t *testing.T) {
 	require.ErrorContains(t, err, "no such run")
 }
 
+// P2: the tool that waits holds while the question can only be answered elsewhere.
+func TestP2WaitHoldsUntilTheAnswer(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}, Hold: time.Minute})
+	r, err := d.call("ada", neither, "start", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	run := r["structuredContent"].(object)["run_id"].(string)
+	result := make(chan object, 1)
+	go func() {
+		r, _ := d.call("ada", neither, "wait", object{"run_id": run}, nil) // nil fails below
+		result <- r
+	}()
+	select {
+	case r := <-result:
+		require.Fail(t, "it has not waited", "%v", r)
+	case <-time.After(100 * time.Millisecond):
+	}
+	_, err = d.lc.Reply(t.Context(), run, lifecycle.Reply{ID: 1, Text: "red"})
+	require.NoError(t, err)
+	require.Equal(t, "It is red", seen(nil, <-result).Result)
+}
+
 // P2, P5: a state of another principal, tool or arguments is refused, and a changed one.
 func TestP5ARequestStateBelongsToItsCall(t *testing.T) {
 	other := promptTool(mcp.Hold)
