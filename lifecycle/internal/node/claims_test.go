@@ -81,6 +81,9 @@ func TestNodeAnnouncesWhatItDoesNotClaim(t *testing.T) {
 		require.Equal(t, []fsm.State{fsm.StateQueued}, a.announced)
 		n.cfg.Permits.Release(8)
 		require.NoError(t, <-done)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		require.ErrorIs(t, n.awaitRoom(ended), context.Canceled, "a free permit keeps no ending scheduler busy")
 
 		n.claims.promised.Store(true)
 		n.stopClaiming()

@@ -141,8 +141,8 @@ func (n *Node) stopClaiming() {
 // awaitRoom acquires a permit. Before it waits for one, it announces the promises that it cannot
 // keep.
 func (n *Node) awaitRoom(ctx context.Context) error {
-	if n.cfg.Permits.TryAcquire(1) {
-		return nil
+	if ctx.Err() != nil || n.cfg.Permits.TryAcquire(1) {
+		return ctx.Err()
 	}
 	n.claims.full.Store(true)
 	defer n.claims.full.Store(false)
