@@ -52,6 +52,10 @@ func wrongCalls() []wrongCall {
 		"Stats":      func(ctx context.Context, l *Lifecycle) error { return second(l.Stats(ctx)) },
 		"Recover":    func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
 		"Serve":      func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },
+		"Ready":      func(ctx context.Context, l *Lifecycle) error { return l.Ready(ctx) },
+		"Answers": func(ctx context.Context, l *Lifecycle) error {
+			return second(l.Answers(ctx, AnswersQuery{By: interaction.Actor{ID: "ada"}}))
+		},
 	}
 	withID := map[string]func(context.Context, *Lifecycle, string) error{
 		"Cancel": func(ctx context.Context, l *Lifecycle, id string) error { return l.Cancel(ctx, id, "") },
@@ -107,6 +111,14 @@ func wrongCalls() []wrongCall {
 			})
 		}
 	}
+	for value, q := range map[string]AnswersQuery{"-1": {By: interaction.Actor{ID: "ada"}, Limit: -1}} {
+		add("Answers", "query.Limit", value, func(ctx context.Context, l *Lifecycle) error {
+			return second(l.Answers(ctx, q))
+		})
+	}
+	add("Answers", "query.By.ID", `""`, func(ctx context.Context, l *Lifecycle) error {
+		return second(l.Answers(ctx, AnswersQuery{}))
+	})
 	many := make(map[string]string)
 	for i := range MaxLabels + 1 {
 		many[fmt.Sprint(i)] = ""

@@ -339,6 +339,9 @@ func (l *Lifecycle) rejoin(ctx context.Context) (*node.Node, error) {
 // A process that is shutting down stays ready until Serve returns, so end the probe's success with
 // Serve's context.
 func (l *Lifecycle) Ready(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
 	own := l.ownNode.Load()
 	switch {
 	case own == nil:
