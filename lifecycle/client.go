@@ -80,7 +80,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	queue := newNotices(cfg.Observer, cfg.Logger)
 	c := &Client{
-		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: node.LogRepeatedOnce(cfg.Logger), Due: node.NewDueHint(),
+		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: node.LogRepeatedOnce(cfg.Logger),
+			Due:  node.NewDueHint(),
 			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,

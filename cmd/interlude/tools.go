@@ -99,10 +99,11 @@ func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Se
 	entries := h.MCP
 	if h.name == "" {
 		entries = []*toolEntry{{Name: "run", Title: "Run " + h.Agent, Agent: h.Agent, Task: true,
-			Description: "Gives a task to the agent " + h.Agent + ", which may ask the person, and returns its result."}}
+			Description: "Gives a task to the agent " + h.Agent +
+				", which may ask the person, and returns its result."}}
 	}
 	if len(entries) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no tools, no server
 	}
 	cfg := mcp.Config{Client: client, Identify: h.identifyCaller, Logger: log}
 	for _, t := range entries {

@@ -49,7 +49,8 @@ added 0 21 'new'
 func TestN6ADiffIsComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string {
-			return strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c d", "", " ", "\n", "\n", "\n", "é\u202e"})).
+			return strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c d", "", " ", "\n", "\n",
+				"\n", "é\u202e"})).
 				Draw(t, "pieces"), "")
 		})
 		before, after := text.Draw(t, "before"), text.Draw(t, "after")

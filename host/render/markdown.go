@@ -351,7 +351,8 @@ func (b *builder) inline(n ast.Node, depth int) ([]Element, bool) {
 		return []Element{out}, ok
 	case *ast.AutoLink:
 		label := string(n.Label(b.source))
-		return []Element{link(string(n.URL(b.source)), Element{Kind: Link, Children: []Element{{Kind: Text, Text: label}}})}, true
+		shown := Element{Kind: Link, Children: []Element{{Kind: Text, Text: label}}}
+		return []Element{link(string(n.URL(b.source)), shown)}, true
 	case *ast.Link:
 		out, ok := b.inlines(Element{Kind: Link}, n, depth)
 		return b.named(out, "", n.Destination, n.Title), ok

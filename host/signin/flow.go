@@ -183,7 +183,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, status int, text string, reason e
 func (s *SignIn) show(w http.ResponseWriter, status int, title, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" `+
+	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" `+
 		`content="width=device-width"><title>%s</title></head><body><main><h1>%[1]s</h1><p>%s</p><p><a href="%s">`+
 		"Continue to the page</a></p></main></body></html>\n", title, body, html.EscapeString(s.page.EscapedPath()))
 }

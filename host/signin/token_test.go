@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/host/signin"
@@ -28,7 +29,7 @@ func TestR3TokensOfPrograms(t *testing.T) {
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}
-			require.Equal(t, lifecycle.Actor{ID: "ci", Groups: []string{"bots", "desk"}, Via: "api"}, actor)
+			assert.Equal(t, lifecycle.Actor{ID: "ci", Groups: []string{"bots", "desk"}, Via: "api"}, actor)
 			allowed = func(a lifecycle.Action) bool {
 				return signin.Authorize(r.Context(), lifecycle.Access{Action: a, Actor: actor}) == nil
 			}

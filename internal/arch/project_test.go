@@ -44,7 +44,7 @@ func TestR1WorkflowsCallTheScripts(t *testing.T) {
 		for _, job := range workflow.Jobs {
 			require.NotEmpty(t, job.RunsOn, name)
 			for _, step := range job.Steps {
-				require.NotEqual(t, step.Uses == "", step.Run == "", "%s: a step uses an action or runs a command", name)
+				require.NotEqual(t, step.Uses == "", step.Run == "", "%s: a step is an action or a command", name)
 				require.True(t, step.Uses == "" || strings.HasPrefix(step.Uses, "actions/"), step.Uses)
 				called += step.Run + "\n"
 			}

@@ -55,12 +55,13 @@ func notices(out io.Writer, dir string, packages []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "This program contains the following software.\n\n== Go's standard library (BSD-3-Clause)\n\n%s",
+	_, _ = fmt.Fprintf(out, "This program contains the following software.\n\n"+
+		"== Go's standard library (BSD-3-Clause)\n\n%s",
 		standard)
 	for _, d := range all {
-		fmt.Fprintf(out, "\n== %s %s (%s)\n", d.Path, d.Version, d.licence)
+		_, _ = fmt.Fprintf(out, "\n== %s %s (%s)\n", d.Path, d.Version, d.licence)
 		for _, text := range d.texts {
-			fmt.Fprintf(out, "\n%s\n", bytes.TrimSpace(text))
+			_, _ = fmt.Fprintf(out, "\n%s\n", bytes.TrimSpace(text))
 		}
 	}
 	return nil

@@ -149,7 +149,8 @@ func TestP4ATaskIsCanceled(t *testing.T) {
 }
 
 // scenarios lists the applicable part of the conformance suite. The others need features that are not
-// supported: resources, prompts (caching lists them, too), completion, logging, sampling, roots, images, audio; tools that
+// supported: resources, prompts (caching lists them, too), completion, logging, sampling, roots,
+// images, audio; tools that
 // return such content; a server that takes answers to questions that it has not asked
 // (input-required-result-ignore-extra-params); x-mcp-header; or they test sessions' resumption.
 var scenarios = []string{
@@ -176,7 +177,8 @@ func TestP4TheConformanceSuitePasses(t *testing.T) {
 	suite := filepath.Join(d.scripts, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
 	for _, name := range scenarios {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), d.program, suite, "server", "--url", d.url(), "--scenario", name, "--force")
+			cmd := exec.CommandContext(t.Context(), d.program, suite, "server", "--url", d.url(), "--scenario", name,
+				"--force")
 			cmd.Dir = t.TempDir()
 			cmd.Env = append(os.Environ(), "NO_COLOR=1")
 			out, err := cmd.CombinedOutput()

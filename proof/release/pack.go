@@ -46,7 +46,7 @@ func pack(archive, folder string, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		from, err := os.Open(file)
+		from, err := os.Open(file) //nolint:gosec // of a folder that this program has made
 		if err != nil {
 			return err
 		}

@@ -58,8 +58,9 @@ type notifier struct {
 
 func newNotifier(s *Store) *notifier {
 	return &notifier{
-		s: s, wake: make(chan struct{}, 1), quiet: make(chan struct{}, 1), closing: make(chan struct{}), pending: make(map[string]runHint),
-		asked: make(map[*func(store.Hint) bool]struct{}),
+		s: s, wake: make(chan struct{}, 1), quiet: make(chan struct{}, 1), closing: make(chan struct{}),
+		pending: make(map[string]runHint),
+		asked:   make(map[*func(store.Hint) bool]struct{}),
 	}
 }
 

@@ -83,7 +83,8 @@ func TestNotifierReplacesTooManyHintsByAll(t *testing.T) {
 func TestNotifierSaysWhatThisProcessClaims(t *testing.T) {
 	n := newTestNotifier()
 	stop := n.s.Claims(func(h store.Hint) bool { return h.RunID == "mine" })
-	n.enqueue([]store.Hint{{RunID: "mine", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateFailed, Seq: 1}})
+	n.enqueue([]store.Hint{{RunID: "mine", State: fsm.StateQueued, Seq: 1},
+		{RunID: "b", State: fsm.StateFailed, Seq: 1}})
 	require.Empty(t, n.wake)
 	require.Len(t, n.quiet, 1)
 	n.enqueue([]store.Hint{{RunID: "c", State: fsm.StateCanceled, Seq: 1}})

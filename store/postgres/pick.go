@@ -187,7 +187,8 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 		return nil, err
 	}
 	var registered bool
-	if err := results.QueryRow().Scan(&registered, &c.unflushed, nil, nil, nil, nil, nil, nil, nil, nil, nil); err != nil {
+	if err := results.QueryRow().Scan(&registered, &c.unflushed,
+		nil, nil, nil, nil, nil, nil, nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if !registered {

@@ -47,7 +47,7 @@ func TestNoStatementHashesWholeTables(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `SET plan_cache_mode = force_generic_plan; SET enable_indexscan = off;
 		SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`)
 	require.NoError(t, err)
-	defer conn.Exec(t.Context(), `RESET ALL`) //nolint:errcheck // the pool is closed next
+	defer conn.Exec(t.Context(), `RESET ALL`)
 	planned := 0
 	for i, text := range s.texts {
 		last := 0

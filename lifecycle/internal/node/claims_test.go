@@ -59,7 +59,7 @@ func TestNodePromisesOnlyTheClaimsThatItMakes(t *testing.T) {
 	}
 	ready := queued(func(*store.Run) {})
 	n.claims.drained.Store(true)
-	require.False(t, n.claims.makesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "nothing waits for the slot here")
+	require.False(t, n.claims.makesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "no run waits here")
 	n.claims.full.Store(true)
 	require.False(t, n.claims.makesClaim(ready))
 	n.claims.full.Store(false)

@@ -262,7 +262,7 @@ func (n *Node) executeAssignment(a assignment) (reusable bool) {
 			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
 			n.mu.Unlock()
 		}
-		backlog := !n.claims.drained.Load() // before the permit lets the scheduler make its next claim, which sees the slot
+		backlog := !n.claims.drained.Load() // before the permit allows the next claim, which sees the slot
 		n.cfg.Permits.Release(1)
 		if backlog {
 			n.claims.urgent.Store(true)
