@@ -54,7 +54,7 @@ func TestN5Markdown(t *testing.T) {
 		"before\n\n    x := 1\n\nafter":      "p('before') pre('x := 1') p('after')",
 		"| a | b |\n|---|--:|\n| 1 | 2 |":    "table(row(cell('a') cell.right('b')) row(cell('1') cell.right('2')))",
 		"[a](https://x.y/z)":                 "p(link@https://x.y/z('a (https://x.y/z)'))",
-		"<https://x.y> or https://z.w":       "p(link@https://x.y('https://x.y') ' or ' link@https://z.w('https://z.w'))",
+		"<https://x.y> https://z.w":          "p(link@https://x.y('https://x.y') ' ' link@https://z.w('https://z.w'))",
 		`a \* b &lt; c`:                      "p('a * b &lt; c')",
 		"![alt](https://x.y/i.png \"t\")":    `p('![alt](https://x.y/i.png t)')`,
 		"<b onclick=x>hi</b>\n\n<!-- no -->": "p('<b onclick=x>hi</b>') p('<!-- no -->')",

@@ -61,8 +61,8 @@ func (s *SignIn) seal(ctx context.Context, name string, content any) (string, er
 	if err != nil {
 		return "", err
 	}
-	value := k.id + "." + base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, plain, //nolint:gosec // AEAD draws the nonce
-		[]byte(name+" "+k.id)))
+	sealed := aead.Seal(nil, nil, plain, []byte(name+" "+k.id)) //nolint:gosec // the AEAD draws its nonce
+	value := k.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
 	if len(value) > maxCookie {
 		return "", errTooLarge
 	}
