@@ -8,6 +8,11 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "rehearse: $*" >&2; exit 1; }
+# has URL PATTERN reads the whole response first: grep -q ends early, and curl fails in a pipe that is closed.
+has() {
+	local response
+	response=$(curl -sf "$1") && grep -qi "$2" <<<"$response"
+}
 trap 'echo "rehearse: line $LINENO fails: $BASH_COMMAND" >&2' ERR
 dir=$(mktemp -d)
 server=
@@ -36,14 +41,14 @@ started() {
 	for _ in $(seq 600); do
 		page=$(sed -n 's/.*"page":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
 		probes=$(sed -n 's/.*"probes":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
-		if [ -n "$page" ] && curl -sf "${page}api/inbox" | grep -q 'How shall it sound'; then break; fi
+		if [ -n "$page" ] && has "${page}api/inbox" 'How shall it sound'; then break; fi
 		kill -0 $server 2>/dev/null || { cat "$dir/$name.log" >&2; fail "$name: the program ends"; }
 		sleep 0.05
 	done
 	echo "$name: the first question was on the page $((($(date +%s%N) - began) / 1000000)) ms after the start"
-	curl -sf "$page" | grep -qi '<!doctype html>' || fail "$name: there is no page"
-	curl -sf "$probes/readyz" | grep -q '"ready"' || fail "$name is not ready"
-	curl -sf "$probes/metrics" | grep -q '^interlude_nodes' || fail "$name has no metrics"
+	has "$page" '<!doctype html>' || fail "$name: there is no page"
+	has "$probes/readyz" '"ready"' || fail "$name is not ready"
+	has "$probes/metrics" '^interlude_nodes' || fail "$name has no metrics"
 	kill "$server"
 	wait "$server" || fail "$name ends with status $?"
 	server=
