@@ -283,7 +283,7 @@ func TestCheckTakesLittleMemoryForALongLog(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, runs, report.Runs)
 			require.LessOrEqual(t, len(report.Violations), audit.DefaultMaxViolations)
-			require.Less(t, most-before, int64(1<<20))
+			require.Less(t, most-before, int64(5<<18))
 		}
 	}
 }
