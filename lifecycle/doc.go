@@ -34,8 +34,8 @@
 // [Client] has all calls except Serve, for processes that execute nothing, such as web front ends:
 // see [NewClient]. A [Lifecycle] contains a Client. Both are safe for concurrent use.
 //
-// Types of other packages that a host needs have aliases here: [Run], [Question], [Event] and so
-// on. Errors are sentinels for errors.Is, such as [ErrSettled], and types with details, such as
+// This package has aliases for types of other packages, such as [Run], [Question] and [Event], so a
+// host imports only this one. Errors are sentinels for errors.Is, such as [ErrSettled], and types with details, such as
 // [SettledError]; docs/errors.md explains each.
 //
 // The subpackage rehearsal tests a host: weeks pass in milliseconds, and the host crashes at every

@@ -137,9 +137,9 @@ func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Repl
 	return confirmed.status, err
 }
 
-// readReplyStatus reads the run, and the settled question that the reply repeats (by its key) or is
-// late for (by its number). An error means that the store could not be read; a refusal is in the
-// status.
+// readReplyStatus reads the run and a settled question: the one that a reply with this key has
+// answered, or the one with the number in the reply. An error means that the store could not be
+// read; the status has the error for the caller.
 func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, run *Run) (_ replyStatus, err error) {
 	if *run, err = r.Run(ctx, id); err != nil {
 		return replyStatus{}, err

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Terminal reports whether the event is a readable change to a terminal state, which no event
-// follows.
+// Terminal reports whether the event is the last one of its run: a change to a terminal state. It is
+// false if the event's data cannot be decoded.
 func (e Event) Terminal() bool {
 	if e.Type != TypeStateChanged {
 		return false

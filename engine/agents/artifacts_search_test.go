@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// H3, H4: in an interactive turn, without full-auto flags, an agent may write only in the working
-// and the artifact folder, whatever their names.
+// H3, H4: in an interactive turn, an agent that was started without full-auto flags can write only
+// to the working folder and the artifact folder, whatever their names.
 func TestAgentsWriteOnlyInTheirFolders(t *testing.T) {
 	for _, a := range tried(claude, gemini, qwen, opencode) {
 		t.Run(a.name, func(t *testing.T) {

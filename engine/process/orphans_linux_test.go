@@ -43,9 +43,9 @@ func marked(tb testing.TB, runs []string) (all []string) {
 	return all
 }
 
-// E7: a host may be killed while it starts or ends processes or while they run, fork and leave
-// their group: after the next host has reaped its runs, no process, temporary folder or record of
-// them is left.
+// E7: the next host's Reap removes all processes, temporary folders and records of a killed host's
+// runs. The host is killed while it starts and ends processes, and while they fork and change their
+// process group.
 func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

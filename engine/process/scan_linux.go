@@ -28,9 +28,9 @@ const (
 // endByToken kills every process of this machine with the token, and reports whether all are gone,
 // also in the killed group; 0 is no group.
 //
-// One scan of the machine may not be enough. A process that ended between being listed and being
-// read may have started another, which is not listed, and a process that is just starting a program
-// briefly shows no environment. Such a scan is repeated. A killed process also shows no environment
+// One scan of the machine may miss processes. A listed process can start a child and exit before the
+// scan reads it; the child is then not in the list. During execve a process has no environment. The
+// scan is repeated in both cases. A killed process also shows no environment
 // while the kernel frees its memory, and closes its files only later, so it is awaited by its
 // identity.
 func endByToken(token string, group int) bool {

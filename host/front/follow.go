@@ -19,9 +19,9 @@ type Step struct {
 	Event *lifecycle.Event
 }
 
-// Follow yields the run as it is now, then its events after the cursor, and the run again whenever a
-// question was asked, answered in part, claimed, reassigned or closed, a claim has ended, or the run
-// has ended. It stops when the last view is Settled and all events up to this view were yielded:
+// Follow yields the current view of the run, and then its events after the cursor. It yields a new
+// view after a question is asked, answered in part, claimed, reassigned or closed, after a claim
+// ends, and after the run ends. It stops when the last view is Settled and all events up to this view were yielded:
 // immediately, if the run already waits for the caller or has ended and there are no events to
 // replay. A later call with the Seq of the last event continues.
 //

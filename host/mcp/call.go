@@ -28,6 +28,7 @@ type call struct {
 	tool   *Tool
 	params *sdk.CallToolParamsRaw
 	run    string
+	cursor uint64 // of the last event that the call has read
 	// skipped are questions that this call does not ask (again): dismissed by the person, or to be
 	// answered on the page, in which case the call waits for the answer.
 	skipped map[int]skip
@@ -48,8 +49,8 @@ const (
 // call starts a run or continues one, and returns the result of the call: a *sdk.CallToolResult or a
 // *taskResult.
 func (s *Server) call(ctx context.Context, by *caller, tool *Tool, params *sdk.CallToolParamsRaw) (sdk.Result, error) {
-	c := &call{caller: by, server: s, tool: tool, params: params, skipped: make(map[int]skip),
-		remarks: make(map[int]string)}
+	c := &call{caller: by, server: s, tool: tool, params: params, cursor: front.FromNow,
+		skipped: make(map[int]skip), remarks: make(map[int]string)}
 	if tool.Serve >= TaskOnly && !by.tasks {
 		return nil, missingTasks()
 	}
@@ -136,7 +137,7 @@ func (c *call) submit(ctx context.Context) (refused sdk.Result, _ error) {
 		c.server.config.Logger.Warn("mcp: a call was refused", "tool", c.tool.Name, "err", err)
 		return failure(front.FaultOf(err).Text), nil
 	}
-	c.run = run.ID
+	c.run, c.cursor = run.ID, 0
 	return nil, err
 }
 
@@ -185,7 +186,7 @@ func (c *call) follow(ctx context.Context) (v front.View, _ error) {
 	limit, stop := context.WithTimeout(ctx, c.server.config.Hold)
 	defer stop()
 	token := c.params.GetProgressToken()
-	for step, err := range c.FollowUntil(limit, c.run, front.FromNow, c.enough) {
+	for step, err := range c.FollowUntil(limit, c.run, c.cursor, c.enough) {
 		switch {
 		case err != nil && limit.Err() != nil && ctx.Err() == nil && v.Run.ID != "":
 			return v, nil // the time to hold the call is over
@@ -193,8 +194,14 @@ func (c *call) follow(ctx context.Context) (v front.View, _ error) {
 			return v, err
 		case step.View != nil:
 			v = *step.View
-		case token != nil:
-			c.progress(ctx, token, step.Event)
+			if c.cursor == front.FromNow {
+				c.cursor = v.Run.Seq
+			}
+		default:
+			c.cursor = step.Event.Seq
+			if token != nil {
+				c.progress(ctx, token, step.Event)
+			}
 		}
 	}
 	return v, nil

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,8 +100,7 @@ func TestP4ASessionAsksDuringTheCall(t *testing.T) {
 	d := serve(t, mcp.Config{Client: host(t, two), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
 	for _, revision := range []string{"2025-06-18", "2025-11-25"} {
 		var asked []string
-		var said []string
-		var m sync.Mutex // progress may arrive after the result
+		said := make(chan string, 16) // the client may read progress after the result
 		s := d.connect(revision, func(_ context.Context, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 			asked = append(asked, p.Message)
 			switch {
@@ -112,19 +110,13 @@ func TestP4ASessionAsksDuringTheCall(t *testing.T) {
 				return &sdk.ElicitResult{Action: "decline"}, nil
 			}
 			return accept(object{"answer": "yes"}), nil
-		}, func(text string) {
-			m.Lock()
-			defer m.Unlock()
-			said = append(said, text)
-		})
+		}, func(text string) { said <- text })
 		r, err := start(t.Context(), s, "Go.")
 		require.NoError(t, err)
 		require.Equal(t, "sure: yes", textOf(t, r))
 		require.Equal(t, []string{"Which color?", "Refund?\n\nTool: refund\nArguments: {\n  \"cents\": 4200\n}",
 			"Sure, red and reject?"}, asked)
-		m.Lock()
-		require.Subset(t, []string{"reading the orders", "sure: yes"}, said)
-		m.Unlock()
+		require.ElementsMatch(t, []string{"reading the orders", "sure: yes"}, []string{<-said, <-said})
 	}
 }
 

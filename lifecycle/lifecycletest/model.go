@@ -47,8 +47,8 @@ var voteVariants = []variant{
 	{fsm.ProfileStickyProcess, false, false, false, "", true},
 }
 
-// lives is a world in which runs live any sequence of events. They are held in the queue until the
-// sequence starts them.
+// lives executes runs through given sequences of events. A run stays queued until its sequence
+// starts it.
 type lives struct {
 	*world
 	v     variant

@@ -14,12 +14,12 @@ import (
 	"syscall"
 )
 
-// Backup copies a consistent snapshot of the store to a new file at path, while hosts use it: one
-// file, private to its user, checked page by page, and on the disk when Backup returns nil. After
-// an error there is no file at path, or a complete one whose name may not survive a power failure.
-// Backup holds a read transaction: commits continue, and the WAL grows by them. It never overwrites
-// a file: the error matches fs.ErrExist. If ctx ends, the copy is discarded. Run folders and
-// engines' own data are not included.
+// Backup copies a consistent snapshot of the store to a new file at path while hosts use the store.
+// The copy is one file, readable only by its user, with every page checked, and it is durable when
+// Backup returns nil. After an error there is no file at path, or a complete one whose name may not
+// survive a power failure. Backup holds a read transaction, so hosts can commit, but the WAL is not
+// truncated until Backup ends. If path exists, the error matches fs.ErrExist. If ctx ends, the copy
+// is discarded. Run folders and engines' own data are not included.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))

@@ -152,7 +152,8 @@ func (t *turn) repairable(ev *decide.Evidence) bool {
 	return decide.Repairable(&run, ev)
 }
 
-// reportRepair stores the agent's text before a repair, its session, and the reason.
+// reportRepair commits the output that the agent is asked to correct, the session id, and a warning
+// with the reason.
 func (t *turn) reportRepair(ctx context.Context, ev *decide.Evidence, why string) error {
 	var events []fcmp.Payload
 	if said := ev.Said(); said != nil {
