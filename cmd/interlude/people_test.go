@@ -58,7 +58,16 @@ func TestR3ServeRedirectsBrowsersAndAcceptsTokens(t *testing.T) {
 		return status == http.StatusUnauthorized
 	}, patience, 100*time.Millisecond)
 	require.Equal(t, 4, called(t, "", "token", "revoke", "-db", db, made.ID).status)
-	require.Zero(t, called(t, "", "token", "leave", "-db", db, "ada@example.com").status)
+
+	created = called(t, "", "token", "create", "-db", db, "-json", "-scope", "view", "Ada@example.com")
+	require.NoError(t, json.Unmarshal([]byte(created.out), &made))
+	status, _ = call(http.MethodGet, "api/inbox", made.Token, "")
+	require.Equal(t, http.StatusOK, status)
+	require.Zero(t, called(t, "", "token", "leave", "-db", db, "ada@Example.com").status, "another spelling")
+	require.Eventually(t, func() bool {
+		status, _ = call(http.MethodGet, "api/inbox", made.Token, "")
+		return status == http.StatusUnauthorized
+	}, patience, 100*time.Millisecond)
 	require.Equal(t, misused, called(t, "", "token", "create", "-db", db).status)
 	require.Equal(t, misused, called(t, "", "token", "list", "-db", db+"x").status)
 	_, err := os.Stat(db + "x.notices")

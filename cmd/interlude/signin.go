@@ -11,9 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/interaction"
@@ -159,7 +156,7 @@ func (s *signIn) folds() bool { return s.Proxy != nil || s.OpenID != nil }
 // come through the proxy.
 func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
 	if s.folds() && a.ID != "" {
-		a.ID, a.Fold = foldID(a.ID), foldID
+		a.ID, a.Fold = signin.FoldID(a.ID), signin.FoldID
 	}
 	return a
 }
@@ -168,17 +165,10 @@ func (s *signIn) person(a lifecycle.Actor) lifecycle.Actor {
 func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
 	if s.folds() && spec.Ask != nil {
 		ask := *spec.Ask
-		ask.To = ask.To.Folded(foldID)
+		ask.To = ask.To.Folded(signin.FoldID)
 		spec.Ask = &ask
 	}
 	return nil
-}
-
-// foldID maps spellings of an ID that differ in case or in the encoding of accents to one:
-// Unicode's case folding, in normalization form C. Lower case comes first because cases.Fold swaps
-// the cases of Cherokee letters.
-func foldID(id string) string {
-	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
 }
 
 var errID = errors.New("the sign-in sent an invalid name")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -146,13 +147,13 @@ func TestN4NamesWithHiddenCharactersAreRefused(t *testing.T) {
 // K5: folding is idempotent, and maps the spellings of each letter to one.
 func TestK5FoldedIDsStayAsTheyAre(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		folded := foldID(string(r))
-		if again := foldID(folded); again != folded {
+		folded := signin.FoldID(string(r))
+		if again := signin.FoldID(folded); again != folded {
 			t.Errorf("U+%04X: %q, then %q", r, folded, again)
 		}
 	}
 	for _, same := range [][2]string{{"\u00c5ngstr\u00f6m", "a\u030angstro\u0308m"}, {"\u212b", "\u00e5"},
 		{"STRASSE", "stra\u00dfe"}} {
-		require.Equal(t, foldID(same[0]), foldID(same[1]))
+		require.Equal(t, signin.FoldID(same[0]), signin.FoldID(same[1]))
 	}
 }

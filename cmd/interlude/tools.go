@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/host/mcp"
+	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -125,18 +126,16 @@ func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Se
 	return server, nil
 }
 
-// identifyCaller is the sign-in of MCP clients. Without a sign-in, requests through a proxy are
-// refused, because their client may be on another machine.
+// identifyCaller is the sign-in of MCP clients. Without a sign-in, requests of other machines and
+// through proxies are refused, as on the page.
 func (h *hostFile) identifyCaller(r *http.Request) (lifecycle.Actor, error) {
 	if h.SignIn != nil {
 		actor, err := h.SignIn.identify(r)
 		actor.Via = "mcp"
 		return actor, err
 	}
-	for name := range r.Header {
-		if strings.Contains(name, "Forwarded") || name == "Via" || strings.HasSuffix(name, "-Ip") {
-			return lifecycle.Actor{}, errors.New("a request through a proxy needs a sign-in")
-		}
+	if !web.FromThisMachine(r) {
+		return lifecycle.Actor{}, errors.New("without a sign-in only this machine is served: configure sign_in")
 	}
 	return lifecycle.Actor{ID: "local", Via: "mcp"}, nil
 }
@@ -161,6 +160,9 @@ func (s *serving) overStdio(ctx context.Context, c command.Call, h *hostFile, lc
 		return err
 	}
 	actor.Via = "mcp"
+	if h.SignIn != nil {
+		actor = h.SignIn.person(actor) // one person on every front end
+	}
 	tools, err := h.newTools(lc.Client, log)
 	if err != nil {
 		return err
@@ -171,7 +173,10 @@ func (s *serving) overStdio(ctx context.Context, c command.Call, h *hostFile, lc
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	var parts errgroup.Group
-	parts.Go(func() error { return lc.Serve(ctx) })
+	parts.Go(func() error {
+		defer end() // without it no run would be executed
+		return lc.Serve(ctx)
+	})
 	parts.Go(func() error {
 		defer end()
 		return tools.ServeStdio(ctx, actor, c.In, c.Out)

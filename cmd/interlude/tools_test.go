@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,4 +87,22 @@ func TestP4ServeHasTools(t *testing.T) {
 	status, body := list("open")
 	require.Equal(t, http.StatusOK, status)
 	require.True(t, strings.Contains(body, `"greet"`) && strings.Contains(body, `"wait"`), body)
+}
+
+// P5, L1: without a sign-in, MCP clients must be on this machine, as on the page.
+func TestP5OnlyThisMachineIsServedWithoutASignIn(t *testing.T) {
+	for name, change := range map[string]func(*http.Request){
+		"":                    func(*http.Request) {},
+		"nginx's default":     func(r *http.Request) { r.ProtoMajor, r.ProtoMinor = 1, 0 },
+		"a proxy's header":    func(r *http.Request) { r.Header.Set("X-Envoy-External-Address", "192.0.2.1") },
+		"another machine":     func(r *http.Request) { r.RemoteAddr = "192.0.2.1:4000" },
+		"another site's name": func(r *http.Request) { r.Host = "example.com" },
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:8080/mcp", nil)
+		r.RemoteAddr = "127.0.0.1:4000"
+		change(r)
+		actor, err := new(hostFile).identifyCaller(r)
+		require.Equal(t, name == "", err == nil, name)
+		require.Equal(t, name == "", actor.ID == "local", name)
+	}
 }

@@ -28,8 +28,19 @@ func (c *call) elicit(ctx context.Context, q *lifecycle.Question) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if c.untilGone(open, q.ID) == nil {
-			withdraw()
+		for open.Err() == nil {
+			err := c.untilGone(open, q.ID)
+			if err == nil {
+				withdraw()
+				return
+			}
+			if open.Err() == nil {
+				c.server.config.Logger.Warn("mcp: a dialog does not follow its run; trying again", "run", c.run, "err", err)
+			}
+			select {
+			case <-open.Done():
+			case <-time.After(c.server.config.Poll):
+			}
 		}
 	}()
 	result, err := c.session.Elicit(open, request)

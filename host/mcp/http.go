@@ -12,7 +12,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/interlude-go/interlude/host/reqbody"
 )
+
+// bodyTime limits the arrival of a request's body.
+const bodyTime = time.Minute
+
+// maxSessions limits the sessions of all callers.
+const maxSessions = 1000
 
 // sessionTimeout ends idle sessions of revisions that have sessions.
 const sessionTimeout = time.Hour
@@ -35,6 +43,10 @@ func (s *Server) Handler() (http.Handler, error) {
 			if r.Method == http.MethodDelete && r.Header.Get("Mcp-Session-Id") != "" {
 				s.endCalls(sessionKey{auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Mcp-Session-Id")})
 			}
+			if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && full(earlier) {
+				http.Error(w, "too many sessions are open: close one, or try again later", http.StatusServiceUnavailable)
+				return
+			}
 			with.ServeHTTP(w, r)
 			return
 		}
@@ -45,17 +57,28 @@ func (s *Server) Handler() (http.Handler, error) {
 	return http.NewCrossOriginProtection().Handler(s.signedIn(eras)), nil
 }
 
+// full reports whether the server has its most sessions.
+func full(server *sdk.Server) bool {
+	n := 0
+	for range server.Sessions() {
+		n++
+	}
+	return n >= maxSessions
+}
+
 // signedIn identifies the caller of each request. The SDK binds a session to its user by the
 // information about a token, so the caller is passed on in this form.
 func (s *Server) signedIn(next http.Handler) http.Handler {
 	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, body := reqbody.Limit(w, r, bodyTime)
 		actor, err := s.config.Identify(r)
 		if err != nil || actor.ID == "" {
 			s.config.Logger.Info("mcp: refused a request without a known caller", "peer", r.RemoteAddr, "err", err)
 			if s.config.Metadata != "" {
 				w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+s.config.Metadata+`"`)
 			}
+			body.CloseUnread(w.Header())
 			http.Error(w, "sign in first", http.StatusUnauthorized)
 			return
 		}

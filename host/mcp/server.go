@@ -110,8 +110,9 @@ func (i identity) token() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: i.actor.ID, Extra: map[string]any{protocol: i}}
 }
 
-// withValues is the context of a call, with the values of its HTTP request in addition: the SDK
-// derives it from the session.
+// withValues is the context of a call with the values of its HTTP request. The SDK derives the
+// context from the request that opened the session, whose values, such as the scope of a token, do
+// not apply to later requests.
 type withValues struct {
 	context.Context //nolint:containedctx // of the call
 
@@ -119,10 +120,10 @@ type withValues struct {
 }
 
 func (c withValues) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
+	if v := c.request.Value(key); v != nil {
 		return v
 	}
-	return c.request.Value(key)
+	return c.Context.Value(key)
 }
 
 // newSDK returns a server of the SDK for these revisions; nil: all.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -199,12 +200,18 @@ func TestP5AuthorizeSeesTheRequestsValues(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
+	var scopes atomic.Value
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), scope{}, scopes.Load())))
+	}))
+	t.Cleanup(h.Close) // after the clients have left
+	d := &desk{t, h.URL, lc.Client}
+	scopes.Store("all")
+	opened := d.connect("2025-11-25", nil, nil)
 	for _, granted := range []string{"all", "view"} {
-		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), scope{}, granted)))
-		}))
-		t.Cleanup(h.Close) // after the clients have left
-		d := &desk{t, h.URL, lc.Client}
+		scopes.Store(granted)
+		_, err := start(t.Context(), opened, "Go.")
+		require.Equal(t, granted == "all", err == nil, "%s in a session that was opened with all: %v", granted, err)
 		for _, revision := range []string{"2025-11-25", newest} {
 			_, err := start(t.Context(), d.connect(revision, nil, nil), "Go.")
 			require.Equal(t, granted == "all", err == nil, "%s %s: %v", granted, revision, err)

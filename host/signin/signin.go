@@ -176,10 +176,10 @@ func (s *SignIn) Wrap(next http.Handler) http.Handler {
 				http.Error(w, "Too many invalid tokens from this address.", http.StatusTooManyRequests)
 				return
 			}
-			if err == nil {
-				r = r.WithContext(context.WithValue(r.Context(), scopeKey{}, t.Scope))
+			if err != nil {
+				t.Scope = "" // allows nothing: Identify looks again, and may find the token
 			}
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), scopeKey{}, t.Scope)))
 			return
 		}
 		c, err := s.session(r)

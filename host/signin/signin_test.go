@@ -377,7 +377,7 @@ func TestR3ASessionEnds(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(copied))
 
 	_, left := signIn()
-	require.NoError(t, h.store.EndSessions(t.Context(), "ada@example.com", h.now()))
+	require.NoError(t, h.store.EndSessions(t.Context(), "Ada@Example.com", h.now()))
 	require.Equal(t, http.StatusUnauthorized, status(left))
 	_, again := signIn()
 	require.Equal(t, http.StatusOK, status(again), "the provider decides about new ones")

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Store keeps the keys of cookies, ended sessions and tokens in three tables of a database. It is
@@ -243,24 +246,38 @@ func (s *Store) end(ctx context.Context, what string, now, until time.Time) (fir
 	return n > 0, err
 }
 
-// EndSessions ends all sessions of a person, by the ID in Actor.ID, and revokes the person's tokens.
-// New sign-ins are the provider's decision, so block the person there first.
+// EndSessions ends all sessions of a person, by the ID in Actor.ID in any spelling (FoldID), and
+// revokes the person's tokens. New sign-ins are the provider's decision, so block the person there
+// first.
 func (s *Store) EndSessions(ctx context.Context, person string, now time.Time) error {
-	what := "person:" + person
-	_, err := s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE what = ?`, what)
-	if err == nil {
-		_, err = s.end(ctx, what, now, now.Add(maxLifetime))
+	folded := FoldID(person)
+	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES (?, ?, ?) ON CONFLICT (what)
+	DO UPDATE SET at = excluded.at, until = excluded.until`, "person:"+folded, now.UnixMicro(),
+		now.Add(maxLifetime).UnixMicro())
+	tokens, listed := s.Tokens(ctx)
+	err = errors.Join(err, listed)
+	for _, t := range tokens {
+		if FoldID(t.Person) == folded {
+			_, revoked := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE id = ?`, t.ID)
+			err = errors.Join(err, revoked)
+		}
 	}
-	_, revoked := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE person = ?`, person)
 	s.forget()
-	return errors.Join(err, revoked)
+	return err
+}
+
+// FoldID maps spellings of an ID that differ in case or in the encoding of accents to one, for
+// lifecycle.Actor.Fold: Unicode's case folding, in normalization form C. Lower case comes first
+// because cases.Fold swaps the cases of Cherokee letters.
+func FoldID(id string) string {
+	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
 }
 
 // isOver reports whether a session was ended.
 func (s *Store) isOver(ctx context.Context, c *session, now time.Time) (over bool, _ error) {
 	err := s.view(ctx, now, fresh, func() {
 		_, out := s.ended["session:"+c.ID]
-		at, left := s.ended["person:"+c.Person]
+		at, left := s.ended["person:"+FoldID(c.Person)]
 		over = out || left && !c.Began.After(at)
 	})
 	return over, err

@@ -26,6 +26,8 @@ func TestR3TokensOfPrograms(t *testing.T) {
 		h.in.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			actor, err := h.in.Identify(r)
 			if err != nil {
+				assert.Error(t, signin.Authorize(r.Context(), lifecycle.Access{Action: lifecycle.ActionView}),
+					"a token that could not be read allows nothing, even if a second look finds it")
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}

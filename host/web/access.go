@@ -63,7 +63,7 @@ const localActor = "local"
 
 func (d *Server) identify(r *http.Request) (lifecycle.Actor, *Problem) {
 	if d.opts.Identify == nil {
-		if !d.fromHere(r) {
+		if !fromThisMachine(r, d.origins) {
 			d.warnOnce.Do(func() {
 				d.log.Warn("web: refused a request from another machine or through a proxy: set Options.Identify",
 					"path", r.URL.Path, "peer", r.RemoteAddr, "host", r.Host, "proto", r.Proto)
@@ -95,12 +95,14 @@ func forwarded(name string) bool {
 	return strings.Contains(name, "Forwarded") || strings.HasSuffix(name, "Client-Ip")
 }
 
-// fromHere reports whether a request was made on this machine: a loopback connection, no proxy
-// header, and a Host and Origin of this machine. The Host check stops DNS rebinding: a page of
+// FromThisMachine reports whether a request was made on this machine: a loopback connection, no
+// proxy header, and a Host and Origin of this machine. The Host check stops DNS rebinding: a page of
 // another site whose name was changed to resolve to this machine still sends its own name. A proxy
 // that adds no header and rewrites the Host is recognized by HTTP/1.0 (nginx's default) or by the
-// browser's Origin.
-func (d *Server) fromHere(r *http.Request) bool {
+// browser's Origin. A handler without a sign-in must refuse other requests; Server does.
+func FromThisMachine(r *http.Request) bool { return fromThisMachine(r, nil) }
+
+func fromThisMachine(r *http.Request, origins map[string]bool) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
 		return false
@@ -110,7 +112,7 @@ func (d *Server) fromHere(r *http.Request) bool {
 			return false
 		}
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !d.origins[origin] {
+	if origin := r.Header.Get("Origin"); origin != "" && !origins[origin] {
 		if u, err := url.Parse(origin); err != nil || !isHere(u.Host) {
 			return false
 		}

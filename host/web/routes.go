@@ -86,7 +86,7 @@ func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
 		ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
 		defer cancel()
 		c := callerOf(ctx)
-		if op.Method == http.MethodPost {
+		if op.Method == http.MethodPost && op.OperationID != "render" {
 			if fault := a.countChange(c); fault != nil {
 				return nil, fault
 			}

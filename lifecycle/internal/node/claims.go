@@ -114,9 +114,11 @@ func (c *claimState) claimLater(runID string, turns int64) {
 	if len(c.later) >= maxLater {
 		runID = ""
 	}
-	if _, ok := c.later[runID]; !ok {
-		c.later[runID] = laterClaim{due: at, begun: c.begun.Load()}
+	claim := laterClaim{due: at, begun: c.begun.Load()}
+	if earlier, ok := c.later[runID]; ok && !earlier.started {
+		claim.due = earlier.due // but a claim that has begun in the meantime may not have seen this work
 	}
+	c.later[runID] = claim
 	c.mu.Unlock()
 	select {
 	case c.changed <- struct{}{}:

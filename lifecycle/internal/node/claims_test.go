@@ -149,6 +149,14 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 			require.Equal(t, time.Duration(i)*turnGap, <-looked)
 		}
 
+		again, _ := sharing(t, ids...)
+		defer again.die(nil)
+		go func() { _ = again.claims.claimForeign(t.Context()) }()
+		for range 3 { // an announcement counts, though the node has looked for the run before
+			again.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
+			<-again.wakeup
+		}
+
 		n, _ := sharing(t, ids...)
 		defer n.die(nil)
 		go func() { _ = n.claims.claimForeign(t.Context()) }()

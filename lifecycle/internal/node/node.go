@@ -187,9 +187,11 @@ func (n *Node) handleHint(h store.Hint) {
 func (n *Node) wakeForHint(h store.Hint) {
 	switch h.State {
 	case fsm.StateQueued:
-		// A backlog is looked at before a claim locks: it waits for slots, and so does this run.
-		if n.claims.announcer == nil || n.claims.canClaim(h.Run) && !n.claims.backlog.Load() {
+		switch {
+		case n.claims.announcer == nil, n.claims.canClaim(h.Run) && !n.claims.backlog.Load():
 			n.hinted.Store(true)
+		case n.claims.canClaim(h.Run): // a backlog waits for slots, and this run may: look before the claim locks
+			n.claims.urgent.Store(true)
 		}
 		n.wakeScheduler()
 	case "":

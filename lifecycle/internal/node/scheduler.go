@@ -122,9 +122,9 @@ func (n *Node) claimAnnounced(ctx context.Context, room int) ([]store.Claimed, e
 	c.backlog.Store(!drained && len(claimed) < room)
 	switch {
 	case !promised:
-	case err != nil || drainedBefore && !drained:
+	case err != nil || c.abstains.Load() || !drained && (drainedBefore || len(claimed) == room):
 		n.announce(fsm.StateQueued)
-	case drained && len(claimed) == 0:
+	case drained && (!drainedBefore || len(claimed) == 0):
 		n.announce(fsm.StateWaitingUser) // a slot is free that no run of these engines wants
 	}
 	return claimed, err

@@ -86,7 +86,7 @@ export async function postOnce(path, body, key, lost) {
     try {
       return await post(path, body, key);
     } catch (e) {
-      if (!(e instanceof Unreachable)) throw e;
+      if (!(e instanceof Unreachable) && e.status !== 429) throw e;
       lost();
       await new Promise((again) => setTimeout(again, pause));
     }

@@ -119,7 +119,8 @@ async function deliver(reply) {
     dropDraft(run, question);
     become(reply, "done");
   } catch (e) {
-    if (!(e instanceof Problem)) {
+    // With these two, an earlier try may have been accepted: the key is kept, and the reply sent again.
+    if (!(e instanceof Problem) || e.status === 401 || e.status === 429) {
       become(reply, "unknown");
       return;
     }
