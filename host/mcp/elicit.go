@@ -35,7 +35,8 @@ func (c *call) elicit(ctx context.Context, q *lifecycle.Question) error {
 				return
 			}
 			if open.Err() == nil {
-				c.server.config.Logger.Warn("mcp: a dialog does not follow its run; trying again", "run", c.run, "err", err)
+				c.server.config.Logger.Warn("mcp: a dialog does not follow its run; trying again",
+					"run", c.run, "err", err)
 			}
 			select {
 			case <-open.Done():

@@ -44,7 +44,8 @@ func (s *Server) Handler() (http.Handler, error) {
 				s.endCalls(sessionKey{auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Mcp-Session-Id")})
 			}
 			if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && full(earlier) {
-				http.Error(w, "too many sessions are open: close one, or try again later", http.StatusServiceUnavailable)
+				http.Error(w, "too many sessions are open: close one, or try again later",
+					http.StatusServiceUnavailable)
 				return
 			}
 			with.ServeHTTP(w, r)
