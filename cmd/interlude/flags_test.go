@@ -107,6 +107,36 @@ func TestR2TheCommandLineHasPrecedence(t *testing.T) {
 	require.Contains(t, string(out), `$INTERLUDE_JSON is "perhaps"`)
 }
 
+// R2: with the variable of the image, and only with it, the variables of hosting platforms set the
+// database and the port. The program's own variables have precedence.
+func TestR2PlatformsSetDatabaseAndPort(t *testing.T) {
+	for name, c := range map[string]struct {
+		env        map[string]string
+		db, listen string
+	}{
+		"not asked for":  {map[string]string{"PORT": "80", "DATABASE_URL": "postgres://a/b"}, "", defaultListen},
+		"asked for":      {map[string]string{command.Platform: "1", "PORT": "80", "DATABASE_URL": "postgres://a/b"}, "postgres://a/b", "0.0.0.0:80"},
+		"neither is set": {map[string]string{command.Platform: "true"}, "", defaultListen},
+		"both": {map[string]string{command.Platform: "true", "DATABASE_URL": "postgres://a/b", "INTERLUDE_DB": "runs.db",
+			"PORT": "80", "INTERLUDE_LISTEN": "127.0.0.1:81"}, "runs.db", "127.0.0.1:81"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for name, value := range c.env {
+				t.Setenv(name, value)
+			}
+			flags := flag.NewFlagSet("", flag.ContinueOnError)
+			serveVerb.Prepare(flags)
+			_, err := command.FromEnvironment(flags, command.Prefix)
+			require.NoError(t, err)
+			require.Equal(t, c.db, flags.Lookup("db").Value.String())
+			require.Equal(t, c.listen, flags.Lookup("listen").Value.String())
+		})
+	}
+	t.Setenv(command.Platform, "perhaps")
+	_, err := command.FromEnvironment(flag.NewFlagSet("", flag.ContinueOnError), command.Prefix)
+	require.ErrorContains(t, err, `$INTERLUDE_PLATFORM is "perhaps"`)
+}
+
 // flagRow is the row of a verb: each flag with its default, unless that is empty, false or zero. A
 // verb without flags besides the common ones has no row.
 func flagRow(t *testing.T, verb string, flags *flag.FlagSet) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,27 +33,30 @@ var serveVerb = command.Verb{
 	More: "Without flags, a demo agent asks a first question, and the runs are in .interlude/runs.db. Only this " +
 		"machine is served, without a sign-in, unless the file of -config has a sign-in: see docs/cli.md. A " +
 		"host program offers more in 25 lines: see docs/web.md.",
-	Prepare: func(f *flag.FlagSet) command.Action {
-		s := &serving{db: console.NewDatabase(f), agent: &options{}}
-		f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and the sign-in")
-		f.StringVar(&s.listen, "listen", defaultListen, "the `address` of the page, on this machine unless there is a "+
-			"sign-in; port 0 selects a free one")
-		f.StringVar(&s.hook, "webhook", "", "the `URL` for signed notices of questions and ends; its secret is "+
-			"$"+hookSecret)
-		f.StringVar(&s.probes, "probes", "", "the `address` of /healthz, /readyz and /metrics, which need no sign-in; "+
-			"default: none")
-		f.BoolVar(&s.json, "json", false, "print the page's address as JSON")
-		s.agent.agentFlags(f)
-		s.agent.logFlags(f)
-		return func(ctx context.Context, c command.Call) (int, error) {
-			if _, err := c.Want(""); err != nil {
-				return misused, err
-			}
-			f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
-			s.variables = c.Variables
-			return succeeded, s.serve(ctx, c)
+	Prepare: func(f *flag.FlagSet) command.Action { return prepareServing(f, (*serving).serve) },
+}
+
+// prepareServing defines the flags of serve, and returns the action that serves with them.
+func prepareServing(f *flag.FlagSet, serve func(*serving, context.Context, command.Call) error) command.Action {
+	s := &serving{db: console.NewDatabase(f), agent: &options{}}
+	f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and the sign-in")
+	f.StringVar(&s.listen, "listen", defaultListen, "the `address` of the page, on this machine unless there is a "+
+		"sign-in; port 0 selects a free one")
+	f.StringVar(&s.hook, "webhook", "", "the `URL` for signed notices of questions and ends; its secret is "+
+		"$"+hookSecret)
+	f.StringVar(&s.probes, "probes", "", "the `address` of /healthz, /readyz and /metrics, which need no sign-in; "+
+		"default: none")
+	f.BoolVar(&s.json, "json", false, "print the page's address as JSON")
+	s.agent.agentFlags(f)
+	s.agent.logFlags(f)
+	return func(ctx context.Context, c command.Call) (int, error) {
+		if _, err := c.Want(""); err != nil {
+			return misused, err
 		}
-	},
+		f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
+		s.variables = c.Variables
+		return succeeded, serve(s, ctx, c)
+	}
 }
 
 const (
@@ -66,6 +70,7 @@ type serving struct {
 	config, listen, hook string
 	probes               string
 	json                 bool
+	address              string   // of the page, since a first start; empty: none yet
 	given                []string // the flags of the command line and the environment
 	variables            []string // set by environment variables
 	// stdio returns the person at the MCP client that has started this process; nil: HTTP is served.
@@ -79,7 +84,7 @@ func (s *serving) host() (*hostFile, error) {
 	if s.config != "" {
 		for _, name := range s.given {
 			if slices.Contains([]string{"config", "db", "schema", "json", "v", "log", "listen", "probes", "as",
-				"group"}, name) {
+				"group", "watch"}, name) {
 				continue
 			}
 			shown := "-" + name
@@ -226,10 +231,11 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	if notices != nil {
 		defer notices.close()
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", h.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cmp.Or(s.address, h.Listen))
 	if err != nil {
 		return misusef("%w: choose another address with -listen, for example 127.0.0.1:0", err)
 	}
+	s.address = listener.Addr().String()
 	// The warning about a missing sign-in is not repeated in the log.
 	o := web.Options{Logger: s.agent.logger(c.Side, slog.LevelError)}
 	if h.SignIn != nil {
@@ -250,7 +256,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	if tools != nil {
 		defer context.AfterFunc(ctx, tools.Close)()
 	}
-	s.announce(c.Out, "http://"+listener.Addr().String()+"/interlude/", probes, h)
+	s.announce(c.Out, "http://"+s.address+"/interlude/", probes, h)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
 	parts.Go(func() error { return frontEnd.Serve(ctx, listener, handler) })

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -90,4 +91,80 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 			require.Equal(t, 1, strings.Count(string(out), "\n"), string(out))
 		})
 	}
+}
+
+// R2: dev serves again at the same address after a change of a watched file. A mistake in it is
+// printed, and its repair starts again. A parked run keeps its question, and what the program writes
+// itself starts nothing.
+func TestR2DevStartsAgainWhenFilesChange(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("host.json", `{"agents": {"demo": {"agent": "demo"}}, "listen": "127.0.0.1:0", "dir": "work"}`)
+	cmd := calling(t, "dev", "-json", "-config", "host.json", "-db", "runs.db")
+	cmd.Dir = dir
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	side, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines, notes := bufio.NewScanner(out), bufio.NewScanner(side)
+	var page string
+	started := func(agents string) {
+		t.Helper()
+		require.True(t, lines.Scan(), "it has ended")
+		var said struct{ Page, Agent string }
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &said))
+		require.Equal(t, agents, said.Agent)
+		if page == "" {
+			page = said.Page
+		}
+		require.Equal(t, page, said.Page)
+		require.Contains(t, fetch(t, page), "<!doctype html>")
+	}
+	noted := func(part string) {
+		t.Helper()
+		for notes.Scan() {
+			if strings.Contains(notes.Text(), part) {
+				return
+			}
+		}
+		require.Fail(t, "it has ended", "without %q", part)
+	}
+	started("demo")
+	status, _, answer := request(t, http.MethodPost, page+"api/runs", `{"id": "hello", "prompt": "Say hello."}`)
+	require.Equal(t, http.StatusCreated, status, answer)
+	events := calling(t, "events", "-f", "-db", "runs.db", "hello")
+	events.Dir = dir
+	log, err := events.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, events.Start())
+	for asked := bufio.NewScanner(log); asked.Scan() && !strings.Contains(asked.Text(), "user.input.required"); {
+	}
+	require.NoError(t, events.Process.Kill())
+	_ = events.Wait()
+
+	write("work/hello/result.txt", "of a run")
+	write(".git/index", "hidden")
+	write("host.json", `{"agents": {"demo": {"agent": "demo"}, "other": {"agent": "hal"}}, "agent": "demo"}`)
+	noted("host.json has changed")
+	noted(`"hal"`)
+	write("host.json", `{"agents": {"demo": {"agent": "demo"}, "other": {"agent": "demo"}}, "agent": "demo", "dir": "work"}`)
+	noted("host.json has changed")
+	started("demo, other")
+	require.Contains(t, fetch(t, page+"api/inbox"), "How shall it sound?")
+
+	write("skills/deep/SKILL.md", "in folders that did not exist")
+	noted("skills")
+	started("demo, other")
+	write("skills/deep/SKILL.md", "changed")
+	noted("SKILL.md has changed")
+	started("demo, other")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.False(t, lines.Scan())
+	require.False(t, notes.Scan(), notes.Text())
+	require.NoError(t, cmd.Wait())
 }

@@ -61,6 +61,14 @@ func (d *Database) Server() bool {
 	return strings.HasPrefix(d.name, "postgres://") || strings.HasPrefix(d.name, "postgresql://")
 }
 
+// File is the path of a SQLite file; empty: none is named, or the database is PostgreSQL.
+func (d *Database) File() string {
+	if d.Server() {
+		return ""
+	}
+	return d.name
+}
+
 // String names the database without secrets: a URL may have a password before its host and in its
 // query, and so may keywords and values that were mistaken for a file. Of a URL that cannot be
 // split reliably only the scheme is shown.
