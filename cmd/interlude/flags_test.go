@@ -110,18 +110,16 @@ func TestR2TheCommandLineHasPrecedence(t *testing.T) {
 // R2: with the variable of the image, and only with it, the variables of hosting platforms set the
 // database and the port. The program's own variables have precedence.
 func TestR2PlatformsSetDatabaseAndPort(t *testing.T) {
-	for name, c := range map[string]struct {
-		env        map[string]string
-		db, listen string
-	}{
-		"not asked for":  {map[string]string{"PORT": "80", "DATABASE_URL": "postgres://a/b"}, "", defaultListen},
-		"asked for":      {map[string]string{command.Platform: "1", "PORT": "80", "DATABASE_URL": "postgres://a/b"}, "postgres://a/b", "0.0.0.0:80"},
-		"neither is set": {map[string]string{command.Platform: "true"}, "", defaultListen},
-		"both": {map[string]string{command.Platform: "true", "DATABASE_URL": "postgres://a/b", "INTERLUDE_DB": "runs.db",
-			"PORT": "80", "INTERLUDE_LISTEN": "127.0.0.1:81"}, "runs.db", "127.0.0.1:81"},
+	const platform, own = "PORT=80 DATABASE_URL=postgres://a/b ", "INTERLUDE_DB=runs.db INTERLUDE_LISTEN=127.0.0.1:81 "
+	for name, c := range map[string]struct{ env, db, listen string }{
+		"not asked for":  {platform, "", defaultListen},
+		"asked for":      {platform + command.Platform + "=1", "postgres://a/b", "0.0.0.0:80"},
+		"neither is set": {command.Platform + "=true", "", defaultListen},
+		"both":           {platform + own + command.Platform + "=true", "runs.db", "127.0.0.1:81"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for name, value := range c.env {
+			for _, variable := range strings.Fields(c.env) {
+				name, value, _ := strings.Cut(variable, "=")
 				t.Setenv(name, value)
 			}
 			flags := flag.NewFlagSet("", flag.ContinueOnError)
