@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 root=$PWD
 fail() { echo "publish: $*" >&2; exit 1; }
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
+. .ci/started.sh
 set -E
 trap 'echo "publish: line $LINENO fails: $BASH_COMMAND" >&2' ERR
 
@@ -66,8 +67,10 @@ while read -r folder path _; do
 done <<<"$modules"
 
 cd "$dir" # outside of every module
+began=$(date +%s%N)
 for program in cmd/interlude cmd/interlude-bench examples/quickstart; do
 	GOPROXY="file://$dir/proxy,file://$dir/mod/cache/download" go install "$house/$program@$version" 2>"$dir/log" || { cat "$dir/log" >&2; fail "go install $program"; }
+	[ $program != cmd/interlude ] || started go-install "$GOBIN/interlude"
 done
 bin/interlude version | grep -qF "$version" || fail "interlude does not know its version"
 bin/interlude new "$dir/skill"

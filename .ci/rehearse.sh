@@ -8,14 +8,9 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "rehearse: $*" >&2; exit 1; }
-# has URL PATTERN reads the whole response first: grep -q ends early, and curl fails in a pipe that is closed.
-has() {
-	local response
-	response=$(curl -sf "$1") && grep -qi "$2" <<<"$response"
-}
+. .ci/started.sh
 trap 'echo "rehearse: line $LINENO fails: $BASH_COMMAND" >&2' ERR
 dir=$(mktemp -d)
-server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
 version=$(go run ./proof/release -modules | awk 'NR == 1 { print $3 }')
 plain=${version#v}
@@ -29,30 +24,6 @@ export SOURCE_DATE_EPOCH
 diff -r "$dir/one" "$dir/two" || fail "two builds of one commit differ"
 (cd "$dir/one" && sha256sum --quiet -c checksums.txt) || fail "checksums"
 
-# started NAME PROGRAM… starts the program in an empty folder and waits for its first question on the page.
-started() {
-	local name=$1 began home=$dir/home-$1 page probes
-	shift
-	mkdir "$home"
-	began=$(date +%s%N)
-	(cd "$home" && exec env -i HOME="$home" PATH=/usr/bin:/bin "$@" serve -json -listen 127.0.0.1:0 -probes 127.0.0.1:0 \
-		>"$dir/$name.out" 2>"$dir/$name.log") &
-	server=$!
-	for _ in $(seq 600); do
-		page=$(sed -n 's/.*"page":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
-		probes=$(sed -n 's/.*"probes":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
-		if [ -n "$page" ] && has "${page}api/inbox" 'How shall it sound'; then break; fi
-		kill -0 $server 2>/dev/null || { cat "$dir/$name.log" >&2; fail "$name: the program ends"; }
-		sleep 0.05
-	done
-	echo "$name: the first question was on the page $((($(date +%s%N) - began) / 1000000)) ms after the start"
-	has "$page" '<!doctype html>' || fail "$name: there is no page"
-	has "$probes/readyz" '"ready"' || fail "$name is not ready"
-	has "$probes/metrics" '^interlude_nodes' || fail "$name has no metrics"
-	kill "$server"
-	wait "$server" || fail "$name ends with status $?"
-	server=
-}
 machine=$(go env GOOS)/$(go env GOARCH)
 [ "$machine" = linux/amd64 ] || { echo "rehearse: nothing can be started here, on $machine"; exit; }
 base=$dir/one/interlude_${plain}_linux_amd64
