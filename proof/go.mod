@@ -11,6 +11,7 @@ require (
 	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/mcp v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
+	github.com/interlude-go/interlude/host/ui v0.1.0
 	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
@@ -64,6 +65,7 @@ replace (
 	github.com/interlude-go/interlude/host/mcp => ../host/mcp
 	github.com/interlude-go/interlude/host/notify => ../host/notify
 	github.com/interlude-go/interlude/host/render => ../host/render
+	github.com/interlude-go/interlude/host/ui => ../host/ui
 	github.com/interlude-go/interlude/host/web => ../host/web
 	github.com/interlude-go/interlude/store/postgres => ../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../store/sqlite

@@ -246,7 +246,7 @@ func schemaForm(q *lifecycle.Question) (Form, bool) {
 				if json.Unmarshal(content, &all) != nil || len(all[valueMember]) == 0 {
 					return Answer{}, invalid("%s: missing", valueMember)
 				}
-				return readValue(all[valueMember])
+				return ReadValue(all[valueMember])
 			}}, true
 	}
 	top, ok := membersOf(q.Schema)
@@ -275,10 +275,16 @@ func schemaForm(q *lifecycle.Question) (Form, bool) {
 			return Form{}, false
 		}
 	}
-	return Form{Schema: object(flat, required...), Read: readValue}, true
+	return Form{Schema: object(flat, required...), Read: ReadValue}, true
 }
 
-func readValue(content json.RawMessage) (Answer, error) {
+// ReadValue returns the answer for a JSON value that a client has sent, for a question with a schema or
+// for the edited arguments of an approval. It refuses integers that a client of JavaScript may
+// have rounded. The error is a Fault.
+func ReadValue(content json.RawMessage) (Answer, error) {
+	if len(content) > interaction.MaxReplyText {
+		return Answer{}, invalid("the value is too large")
+	}
 	if !json.Valid(content) {
 		return Answer{}, invalid("want one JSON value")
 	}

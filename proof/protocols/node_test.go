@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/mcp"
+	"github.com/interlude-go/interlude/host/ui"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 )
@@ -42,10 +43,19 @@ func (n node) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler, err := server.Handler()
+	calls, err := server.Handler()
 	if err != nil {
 		return err
 	}
+	chats, err := newChats(lc.Client)
+	if err != nil {
+		return err
+	}
+	handler := http.NewServeMux()
+	handler.Handle("/mcp", calls)
+	handler.Handle("/chat", chats.Chat())
+	handler.Handle("/chat/", chats.Chat())
+	handler.Handle("/agui", chats.AGUI())
 	address := n.Address
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -98,6 +108,16 @@ func (n node) open(ctx context.Context) (*lifecycle.Lifecycle, *mcp.Server, erro
 	server, err := mcp.New(mcp.Config{Client: lc.Client, Tools: tools(), Identify: identify, Logger: quiet,
 		Hold: 10 * time.Second, Poll: 100 * time.Millisecond, Name: "proof", Version: "1"})
 	return lc, server, err
+}
+
+// newChats serves chat pages. The text of a message names the tool.
+func newChats(client *lifecycle.Client) (*ui.Server, error) {
+	return ui.New(ui.Config{Client: client, Identify: identify, Hold: time.Second,
+		Logger: slog.New(slog.DiscardHandler),
+		Start: func(_ context.Context, _ lifecycle.Actor, m ui.Message) (lifecycle.Spec, error) {
+			input, err := json.Marshal(arguments{Tool: m.Text})
+			return lifecycle.Spec{Input: input}, err
+		}})
 }
 
 // identify takes callers at their word; the conformance suite has no sign-in.

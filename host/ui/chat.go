@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// current returns the newest run of the chat as the caller may see it. Without any it fails with
+// ErrNotFound, as for a run that the caller may not see.
+func (q *request) current(ctx context.Context, chat string) (front.View, error) {
+	key, value := Label(q.Actor().ID, chat)
+	page, err := q.server.config.Client.Runs(ctx, lifecycle.Query{Labels: map[string]string{key: value}, Newest: true,
+		Limit: 1})
+	if err != nil {
+		return front.View{}, err
+	}
+	if len(page.Runs) == 0 {
+		return front.View{}, lifecycle.ErrNotFound
+	}
+	return q.Load(ctx, page.Runs[0].ID)
+}
+
+// message is a person's message, decoded.
+type message struct{ chat, id, text string }
+
+// say applies a message: it starts a run, or answers the one open question of the chat's run. A
+// message that is sent again does nothing again. It returns the run, and the cursor of the
+// events that follow the message.
+func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run string, cursor uint64, _ error) {
+	id := front.RunID(q.Actor().ID, protocol, m.chat+"\x00"+m.id)
+	switch _, err := q.Client().Get(ctx, id); {
+	case err == nil:
+		return id, 0, nil
+	case !errors.Is(err, lifecycle.ErrNotFound):
+		return "", 0, err
+	}
+	v, err := q.current(ctx, m.chat)
+	if err != nil && !errors.Is(err, lifecycle.ErrNotFound) {
+		return "", 0, err
+	}
+	if err == nil && v.Run.Interactions > 0 || err == nil && !v.Ended() {
+		// After the end this succeeds only if the message was an answer.
+		_, err := q.Send(ctx, v.Run.ID, front.Answer{Exchange: "message " + m.id, Text: m.text})
+		if err == nil || !v.Ended() {
+			return v.Run.ID, v.Run.Seq, err
+		}
+	}
+	spec, err := q.start(ctx, Message{Chat: m.chat, Text: m.text, Previous: v.Run.ID, Raw: raw})
+	if err != nil {
+		return "", 0, err
+	}
+	spec.ID = id
+	if spec.Submitter == "" {
+		spec.Submitter = q.Actor().ID
+	}
+	spec.Labels = maps.Clone(spec.Labels)
+	if spec.Labels == nil {
+		spec.Labels = make(map[string]string)
+	}
+	key, value := Label(q.Actor().ID, m.chat)
+	spec.Labels[key] = value
+	_, err = q.Client().Submit(ctx, spec)
+	return id, 0, err
+}
