@@ -24,12 +24,12 @@ func (d *desk) thread(id string) *process {
 // do makes a call of the page, and returns the end of the stream that follows.
 func (p *process) do(what string, members object) object {
 	p.Helper()
-	p.tell(what, members)
+	p.order(what, members)
 	return p.next()
 }
 
-// tell makes a call that makes no request.
-func (p *process) tell(what string, members object) {
+// order makes a call that makes no request.
+func (p *process) order(what string, members object) {
 	p.Helper()
 	command := object{"do": what}
 	for k, v := range members {
@@ -91,7 +91,7 @@ func TestP4UseChatApproves(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, lifecycle.Approve, record.Decision)
 	require.Equal(t, "ada by aisdk", record.Actor+" by "+record.Via)
-	p.tell("show", nil)
+	p.order("show", nil)
 	require.EqualValues(t, 2, p.next()["requests"], "the page makes no further request")
 }
 
