@@ -85,11 +85,11 @@ func (q *request) postAGUI(ctx context.Context) {
 	}
 	s := q.stream(ctx, nil)
 	defer s.close()
-	out := &aguiWriter{sse: s, thread: in.ThreadID, id: in.RunID, known: make(map[string]bool)}
+	out := &aguiWriter{sse: s, thread: in.ThreadID, id: in.RunID, has: make(map[string]bool)}
 	for i := range in.Messages {
-		out.known[in.Messages[i].ID] = true
+		out.has[in.Messages[i].ID] = true
 		for _, c := range in.Messages[i].ToolCalls {
-			out.known[c.ID] = true
+			out.has[c.ID] = true
 		}
 	}
 	run, err := q.apply(s.ctx, &in, body)
@@ -163,7 +163,7 @@ type aguiWriter struct {
 
 	thread, id string
 	run        string
-	known      map[string]bool // the client's messages and calls
+	has        map[string]bool // the client's messages and calls
 	last       uint64          // the last event
 }
 
@@ -173,7 +173,7 @@ func (a *aguiWriter) event(kind string, members object) {
 	a.send(encode(all))
 }
 
-func (a *aguiWriter) begin(v *front.View) {
+func (a *aguiWriter) open(v *front.View) {
 	a.run = v.Run.ID
 	a.event("RUN_STARTED", object{"threadId": a.thread, "runId": a.id})
 }
@@ -186,10 +186,10 @@ func (a *aguiWriter) state(v *front.View) {
 func (a *aguiWriter) text(e *lifecycle.Event, text string) {
 	a.last = e.Seq
 	id := fmt.Sprintf("%s-%d", a.run, e.Seq)
-	if a.known[id] || text == "" {
+	if a.has[id] || text == "" {
 		return
 	}
-	a.known[id] = true
+	a.has[id] = true
 	a.event("TEXT_MESSAGE_START", object{"messageId": id, "role": "assistant"})
 	a.event("TEXT_MESSAGE_CONTENT", object{"messageId": id, "delta": text})
 	a.event("TEXT_MESSAGE_END", object{"messageId": id})
@@ -209,10 +209,10 @@ func (a *aguiWriter) other(e *lifecycle.Event) {
 // show writes the call that an approval is about.
 func (a *aguiWriter) show(q *lifecycle.Question) (id string) {
 	id = callID(a.run, q)
-	if q.Subject == nil || a.known[id] {
+	if q.Subject == nil || a.has[id] {
 		return id
 	}
-	a.known[id] = true
+	a.has[id] = true
 	arguments := string(q.Subject.Arguments)
 	if arguments == "" {
 		arguments = "{}"
@@ -229,10 +229,10 @@ func (a *aguiWriter) settled(r *lifecycle.Record) {
 	}
 	id := a.show(&r.Question)
 	result := id + ".result"
-	if a.known[result] {
+	if a.has[result] {
 		return
 	}
-	a.known[result] = true
+	a.has[result] = true
 	content := object{"outcome": outcome(r)}
 	maps.Copy(content, decidedBy(r))
 	a.event("TOOL_CALL_RESULT", object{"messageId": result, "toolCallId": id, "role": "tool",

@@ -162,7 +162,7 @@ func (q *request) postChat(ctx context.Context) {
 // continueChat sends the answers in a message of the assistant, and continues the message.
 func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage) {
 	at, parts := m.place(), m.parts()
-	out := &chatWriter{calls: make(map[string]bool), held: make(map[int]bool), again: make(map[string]bool)}
+	out := &chatWriter{calls: make(map[string]bool), held: make(map[int]bool), reask: make(map[string]bool)}
 	var answers []given
 	for _, p := range parts {
 		c, ok := parseCall(p.ToolCallID)
@@ -200,7 +200,7 @@ func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage)
 			continue // it was settled: the stream shows what stands
 		}
 		if err := q.answer(ctx, g); err != nil && !settledElsewhere(err) {
-			out.again[g.id] = true
+			out.reask[g.id] = true
 			out.refused = append(out.refused, q.fault(ctx, err))
 		}
 	}
@@ -271,8 +271,8 @@ type chatWriter struct {
 	last    uint64 // the last event
 	calls   map[string]bool
 	held    map[int]bool
-	// again are the calls whose answers were refused; they are asked again.
-	again   map[string]bool
+	// reask are the calls whose answers were refused; they are asked again.
+	reask   map[string]bool
 	refused []front.Fault
 	attempt int // of the open step
 	stepped bool
@@ -299,7 +299,7 @@ func (c *chatWriter) metadata() object {
 	return object{"messageMetadata": object{mark: place{c.run, c.last}}}
 }
 
-func (c *chatWriter) begin(*front.View) {
+func (c *chatWriter) open(*front.View) {
 	m := c.metadata()
 	if c.message != "" {
 		m["messageId"] = c.message
@@ -347,7 +347,7 @@ func (c *chatWriter) other(e *lifecycle.Event) { c.last = e.Seq }
 // show writes the call that asks a question, if the client does not have it.
 func (c *chatWriter) show(q *lifecycle.Question) (id string) {
 	id = callID(c.run, q)
-	if c.calls[id] && !c.again[id] {
+	if c.calls[id] && !c.reask[id] {
 		return id
 	}
 	if !c.calls[id] {

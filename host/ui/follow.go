@@ -13,7 +13,7 @@ import (
 
 // encoder writes one run in a protocol. Its methods are called in the order of the run's events.
 type encoder interface {
-	begin(v *front.View)
+	open(v *front.View)
 	// state is a new view of the run.
 	state(v *front.View)
 	// text is a message of the agent.
@@ -72,7 +72,7 @@ func (f *follower) read(ctx context.Context) (v front.View, _ error) {
 			first := v.Run.ID == ""
 			v = *step.View
 			if first {
-				f.out.begin(&v)
+				f.out.open(&v)
 				if err := f.reveal(ctx, &v); err != nil {
 					return v, err
 				}

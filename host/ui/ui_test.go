@@ -115,13 +115,13 @@ func (d desk) chatOf(run string) string {
 	return run
 }
 
-func (d desk) keep(person, run string, value object) {
+func (d desk) remember(person, run string, value object) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.kept[person+" "+run] = value
 }
 
-func (d desk) keeps(person, run string) object {
+func (d desk) remembered(person, run string) object {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kept[person+" "+run]
@@ -197,7 +197,7 @@ func (b byChat) See(ctx context.Context, person, run string) (s fronttest.Seen, 
 	if err != nil {
 		return s, err
 	}
-	b.keep(person, run, message)
+	b.remember(person, run, message)
 	s.Ended = lifecycle.State(fmt.Sprint(state["state"])).Terminal()
 	parts, _ := message["parts"].([]object)
 	for _, p := range parts {
@@ -268,10 +268,10 @@ func assemble(events []object) (message, state object, _ error) {
 }
 
 func (b byChat) Answer(ctx context.Context, person, run, _ string, a fronttest.Answer) error {
-	message := b.keeps("ada", run)
+	message := b.remembered("ada", run)
 	if message == nil || !asks(message, a.Question) {
 		_, _ = b.See(ctx, "ada", run)
-		message = b.keeps("ada", run)
+		message = b.remembered("ada", run)
 	}
 	raw, err := json.Marshal(message)
 	if err != nil {
@@ -321,7 +321,7 @@ func (b byChat) Dismiss(ctx context.Context, person, run string, _ int) error {
 		return err
 	}
 	_, _, err := b.call(ctx, person, http.MethodPost, "/chat", object{"id": b.chatOf(run),
-		"messages": []any{said("m1", "…"), b.keeps(person, run)}})
+		"messages": []any{said("m1", "…"), b.remembered(person, run)}})
 	return err
 }
 
@@ -382,14 +382,14 @@ func (b byAGUI) run(ctx context.Context, person, run string, resume []object) (
 func (b byAGUI) See(ctx context.Context, person, run string) (fronttest.Seen, error) {
 	s, ids, err := b.run(ctx, person, run, nil)
 	if err == nil && len(ids) > 0 {
-		b.keep(person, run, object{"ids": ids})
+		b.remember(person, run, object{"ids": ids})
 	}
 	return s, err
 }
 
 func (b byAGUI) respond(ctx context.Context, person, run string, question int, response object) error {
 	for range 2 {
-		ids, _ := b.keeps("ada", run)["ids"].([]string)
+		ids, _ := b.remembered("ada", run)["ids"].([]string)
 		for _, id := range ids {
 			if numberOf(id) == question {
 				response["interruptId"] = id
