@@ -1,18 +1,22 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"flag"
+	"os"
 	"strconv"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
 var inboxVerb = command.Verb{
 	Name: "inbox", Does: "list the open questions, the oldest first",
-	More: "All open questions, or with -as the questions that a person may answer.",
+	More: "All open questions, or with -as the questions that a person may answer. On a terminal it is a list to " +
+		"move through and decide in; the key ? lists the keys.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, "")
 		labels := labelFlag(f)
@@ -24,6 +28,7 @@ var inboxVerb = command.Verb{
 			return nil
 		})
 		limit := limitFlag(f)
+		list := f.Bool("list", false, "print the list on a terminal, too")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if _, err := c.Want(""); err != nil {
 				return command.Misused, err
@@ -33,6 +38,10 @@ var inboxVerb = command.Verb{
 				q.For = lifecycle.Actor{ID: who.id, Groups: who.groups, Via: via}
 			}
 			p := newPrinter(c.Out, *asJSON)
+			if terminal.Is(c.In) && terminal.Live(c.Out) && !p.json && !*list && os.Getenv("ACCESSIBLE") == "" {
+				actor := lifecycle.Actor{ID: cmp.Or(who.id, self()), Groups: who.groups, Via: via}
+				return db.with(ctx, watch, func(cl *client) error { return decide(ctx, cl, c, q, actor) })
+			}
 			return db.with(ctx, once, func(cl *client) error { return listInbox(ctx, cl, p, q, *limit) })
 		}
 	},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 type printer struct {
-	out    *os.File
+	out    io.Writer
 	json   bool
 	styled bool
 	narrow bool // lines are cut to the width of a terminal
