@@ -218,9 +218,9 @@ func (s *Store) forget() {
 }
 
 // keyOf returns the key with an id; false if it is unknown. A key that another node has just made is
-// looked up at most once a second.
+// looked up at most ten times a second.
 func (s *Store) keyOf(ctx context.Context, id string, now time.Time) (found key, ok bool, err error) {
-	for _, age := range []time.Duration{fresh, time.Second} {
+	for _, age := range []time.Duration{fresh, unknown} {
 		err = s.view(ctx, now, age, func() {
 			for _, k := range s.keys {
 				if k.id == id {

@@ -112,10 +112,15 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (bool, error) {
 // errToken: the token is unknown, revoked or expired.
 var errToken = errors.New("signin: the token is unknown or expired")
 
-// Token returns the record of a token that is valid now.
+// unknown is how old the rows may be if a token or key is not among them: invalid ones cause at most
+// ten reads a second.
+const unknown = 100 * time.Millisecond
+
+// Token returns the record of a token that is valid now. A token that another process has created is
+// refused for at most 100 ms.
 func (s *Store) Token(ctx context.Context, token string, now time.Time) (t Token, err error) {
 	hash, found := hashOf(token), false
-	for _, age := range []time.Duration{fresh, time.Second} { // another process may have made it just now
+	for _, age := range []time.Duration{fresh, unknown} { // another process may have made it just now
 		if err = s.view(ctx, now, age, func() { t, found = s.tokens[hash] }); found || err != nil {
 			break
 		}

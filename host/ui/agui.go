@@ -27,7 +27,7 @@ func (s *Server) AGUI() http.Handler {
 	})
 }
 
-// aguiInput is RunAgentInput. Its state is what the last stream has sent.
+// aguiInput is RunAgentInput. Its state is the last one sent.
 type aguiInput struct {
 	ThreadID string          `json:"threadId"`
 	RunID    string          `json:"runId"`
@@ -271,7 +271,7 @@ func (a *aguiWriter) finish(v *front.View) {
 	a.event("RUN_FINISHED", end)
 }
 
-// interrupt writes what comes before an interrupt, and returns it.
+// interrupt writes the events before an interrupt, and returns it.
 func (a *aguiWriter) interrupt(r *lifecycle.Run, q *lifecycle.Question) object {
 	id := a.show(q)
 	i := object{"id": id, "reason": "input_required", "message": front.Message(q), "metadata": object{mark: object{

@@ -67,7 +67,7 @@ type chatPart struct {
 // mark is the name of this package's metadata.
 const mark = "interlude"
 
-// place is where a client's message stands: the metadata of the message.
+// place is the position of a client's message in the run: its metadata.
 type place struct {
 	Run       string `json:"run"`
 	LastEvent uint64 `json:"last_event"`
@@ -197,7 +197,7 @@ func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage)
 	for i := range answers {
 		g := &answers[i]
 		if !slices.ContainsFunc(v.Run.Open, func(o lifecycle.Question) bool { return o.ID == g.question }) {
-			continue // it was settled: the stream shows what stands
+			continue // it was settled: the stream shows the settlement
 		}
 		if err := q.answer(ctx, g); err != nil && !settledElsewhere(err) {
 			out.reask[g.id] = true

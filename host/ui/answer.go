@@ -139,13 +139,13 @@ func textAnswer(q *lifecycle.Question, text string) front.Answer {
 }
 
 // settledElsewhere reports whether an answer failed because the question was settled. Then the
-// stream shows the decision that stands.
+// stream shows the accepted decision.
 func settledElsewhere(err error) bool {
 	return errors.Is(err, lifecycle.ErrSettled) || errors.Is(err, lifecycle.ErrNotWaiting) ||
 		errors.Is(err, lifecycle.ErrTerminal) || errors.Is(err, lifecycle.ErrVoted)
 }
 
-// outcome returns the answer that stands, in the form in which a client would send it.
+// outcome returns the accepted answer in the form in which a client would send it.
 func outcome(r *lifecycle.Record) any {
 	switch {
 	case r.Question.Subject != nil && r.Decision == "":

@@ -18,7 +18,7 @@ type encoder interface {
 	state(v *front.View)
 	// text is a message of the agent.
 	text(e *lifecycle.Event, text string)
-	// settled is a question with the answer that stands, and voted an approval that needs more votes.
+	// settled is a question with its accepted answer, and voted an approval that needs more votes.
 	settled(r *lifecycle.Record)
 	voted(r *lifecycle.Record)
 	// other is an event without a counterpart in the protocols.
@@ -35,7 +35,7 @@ type follower struct {
 	out    encoder
 	run    string
 	cursor uint64
-	// held are the questions that the client shows as open. If they are not, it learns what stands.
+	// held are the questions that the client shows as open. If they are settled, it learns the answers.
 	held map[int]bool
 	// shown are the settled questions that were written.
 	shown map[int]bool
@@ -94,7 +94,7 @@ func (f *follower) read(ctx context.Context) (v front.View, _ error) {
 	return v, nil
 }
 
-// reveal writes what stands for questions that the client holds and that are no longer open.
+// reveal writes the answers to questions that the client shows as open and that are settled.
 func (f *follower) reveal(ctx context.Context, v *front.View) error {
 	open := make(map[int]bool)
 	for i := range v.Run.Open {

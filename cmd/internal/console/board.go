@@ -41,9 +41,9 @@ type board struct {
 	marked   map[place]bool           // selected for one decision
 	decided  map[place]bool           // until the list no longer has them
 	pending  []decision               // to be sent at due
-	proposed string                   // what is pending
+	proposed string                   // the pending decision, in words
 	due      time.Time                // zero: nothing is pending
-	mode     mode                     // what the keys mean
+	mode     mode                     // decides the meaning of keys
 	entry    string                   // the text that is being typed
 	search   string                   // only questions that contain it
 	then     func() tea.Cmd           // after the confirmation
@@ -108,7 +108,7 @@ func decide(ctx context.Context, cl *client, c command.Call, q lifecycle.InboxQu
 		stop()
 		<-ended
 		if err != nil || b.left || ctx.Err() != nil {
-			// What was decided is sent, also if the terminal is gone.
+			// Decisions are sent even if the terminal is gone.
 			return errors.Join(err, b.flush(c))
 		}
 		if b.answer != nil {
@@ -204,7 +204,7 @@ func (b *board) send(all []decision) (s sent) {
 	return s
 }
 
-// sendPending sends what is pending, in the background.
+// sendPending sends the pending decisions in the background.
 func (b *board) sendPending() tea.Cmd {
 	all := b.pending
 	b.pending, b.due = nil, time.Time{}
@@ -251,7 +251,7 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case changed:
 		return b, b.load
 	case loaded:
-		b.take(msg)
+		b.refresh(msg)
 	case passed:
 		if !b.due.IsZero() && !time.Time(msg).Before(b.due) {
 			return b, b.sendPending()
@@ -295,8 +295,8 @@ func (b *board) press(msg tea.KeyMsg) tea.Cmd {
 	return tea.Sequence(cmds...)
 }
 
-// take shows a list that was read. The cursor stays on its question, or takes the one that follows.
-func (b *board) take(l loaded) {
+// refresh shows a list that was read. The cursor stays on its question, or moves to the next.
+func (b *board) refresh(l loaded) {
 	if l.err != nil {
 		b.note = command.Words(l.err)
 		return
@@ -319,7 +319,7 @@ func (b *board) take(l loaded) {
 	}
 }
 
-// shown returns the questions of the list: those that contain the search, without decided ones.
+// shown returns the open questions that contain the search, without decided ones.
 func (b *board) shown() []*lifecycle.InboxQuestion {
 	var all []*lifecycle.InboxQuestion
 	for i := range b.all {

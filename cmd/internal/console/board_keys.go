@@ -38,7 +38,7 @@ func (b *board) key(key string) tea.Cmd {
 	case helping:
 		b.mode = moving
 		return nil
-	case moving, searching, reasoning: // those of the last two are typed
+	case moving, searching, reasoning: // the last two type a text instead
 	}
 	b.note = ""
 	all := b.shown()
@@ -125,7 +125,7 @@ func (b *board) typed(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// leave ends the board; its caller sends what is pending.
+// leave ends the board; its caller sends the pending decisions.
 func (b *board) leave() tea.Cmd {
 	b.left = true
 	return tea.Quit

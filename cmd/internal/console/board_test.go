@@ -43,7 +43,7 @@ func pays(eur int) engine.Question {
 }
 
 // N3 N7: on a terminal, inbox is a list to decide in by keys: approve, reject with a reason, take
-// back, several at once with what differs, and full answers. What was decided is sent at the end.
+// back, several at once with what differs, and full answers. Decisions are sent at the end.
 func TestN7TheInboxIsAListToDecideIn(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for i := range 3 {
