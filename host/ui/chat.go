@@ -45,7 +45,11 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 	}
 	if err == nil && v.Run.Interactions > 0 || err == nil && !v.Ended() {
 		// After the end this succeeds only if the message was an answer.
-		_, err := q.Send(ctx, v.Run.ID, front.Answer{Exchange: "message " + m.id, Text: m.text})
+		receipt, err := q.Send(ctx, v.Run.ID, front.Answer{Exchange: "message " + m.id, Text: m.text})
+		if err == nil && receipt.Replayed {
+			cursor, err = q.before(ctx, &receipt)
+			return v.Run.ID, cursor, err
+		}
 		if err == nil || !v.Ended() {
 			return v.Run.ID, v.Run.Seq, err
 		}
@@ -66,4 +70,17 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 	spec.Labels[key] = value
 	_, err = q.Client().Submit(ctx, spec)
 	return id, 0, err
+}
+
+// before returns the cursor before the event of an accepted answer.
+func (q *request) before(ctx context.Context, receipt *lifecycle.Receipt) (uint64, error) {
+	for e, err := range q.Client().Events(ctx, receipt.RunID, 0) {
+		if err != nil {
+			return 0, err
+		}
+		if n, err := settles(&e); err != nil || n == receipt.ID {
+			return e.Seq - 1, err
+		}
+	}
+	return 0, nil // its event was pruned
 }

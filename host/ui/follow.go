@@ -137,27 +137,34 @@ func (f *follower) event(ctx context.Context, e *lifecycle.Event) error {
 		}
 		f.out.text(e, m.Text)
 		return nil
-	case lifecycle.TypeReplyAccepted, lifecycle.TypeAutoDecided, lifecycle.TypeRecorded, lifecycle.TypeClosed,
-		lifecycle.TypeDefaultTaken:
-		var settled struct {
-			Question int `json:"interaction_id"`
-		}
-		if err := e.Decode(&settled); err != nil {
-			return err
-		}
-		f.out.other(e)
-		if f.shown[settled.Question] {
-			return nil
-		}
-		record, err := f.Client().Question(ctx, f.run, settled.Question)
-		if err != nil {
-			return err
-		}
-		f.outcome(&record, true)
-		return nil
 	}
 	f.out.other(e)
-	return nil
+	n, err := settles(e)
+	if err != nil || n == 0 || f.shown[n] {
+		return err
+	}
+	record, err := f.Client().Question(ctx, f.run, n)
+	if errors.Is(err, lifecycle.ErrNotFound) {
+		return nil // its record was lost
+	}
+	if err == nil {
+		f.outcome(&record, true)
+	}
+	return err
+}
+
+// settles returns the number of the question that the event settles or votes on; 0: none.
+func settles(e *lifecycle.Event) (int, error) {
+	var settled struct {
+		Question int `json:"interaction_id"`
+	}
+	switch e.Type {
+	case lifecycle.TypeReplyAccepted, lifecycle.TypeAutoDecided, lifecycle.TypeRecorded, lifecycle.TypeClosed,
+		lifecycle.TypeDefaultTaken:
+		err := e.Decode(&settled)
+		return settled.Question, err
+	}
+	return 0, nil
 }
 
 func sorted(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }

@@ -143,6 +143,8 @@ type arguments struct {
 	Name    string          `json:"name"`
 	Seconds float64         `json:"seconds"`
 	Given   json.RawMessage `json:"given"`
+
+	sink engine.Sink
 }
 
 func tools() (all []mcp.Tool) {
@@ -168,8 +170,8 @@ func tools() (all []mcp.Tool) {
 	return all
 }
 
-func agent(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-	var a arguments
+func agent(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+	a := arguments{sink: sink}
 	if err := json.Unmarshal(t.InputJSON, &a); err != nil {
 		return engine.Outcome{}, err
 	}
@@ -226,6 +228,15 @@ func init() { //nolint:gochecknoinits // the agent looks up its tool in the tabl
 		fixtures["two"+suffix] = fixture{serve: serve, act: two}
 		fixtures["approve"+suffix] = fixture{serve: serve, act: approve}
 	}
+	fixtures["work"] = fixture{act: func(ctx context.Context, t engine.Turn, a arguments) (engine.Outcome, error) {
+		if len(t.Answers) > 0 {
+			return approve(ctx, t, a)
+		}
+		if err := pause(ctx, 2); err != nil { // killed by then
+			return engine.Outcome{}, err
+		}
+		return engine.Ask(refund), a.sink.Message(ctx, engine.Message{Text: "working"})
+	}}
 	fixtures["greet"] = fixture{schema: `{"name":{"type":"string"}}`,
 		act: func(_ context.Context, _ engine.Turn, a arguments) (engine.Outcome, error) {
 			return engine.Done("Hello, " + a.Name + "!"), nil

@@ -3,12 +3,13 @@ import { createInterface } from "node:readline";
 import { HttpAgent } from "@ag-ui/client";
 import { patient } from "./patient.mjs";
 
-const [address, threadId] = process.argv.slice(2);
+const [address, threadId, person = "ada"] = process.argv.slice(2);
 const say = (message) => process.stdout.write(JSON.stringify(message) + "\n");
+process.on("unhandledRejection", () => {}); // it leaves one of a broken connection
 console.error = () => {}; // the client logs the failures that are expected here
 
 let agent;
-const open = () => new HttpAgent({ url: address, threadId, headers: { authorization: "Bearer ada" }, fetch: patient });
+const open = () => new HttpAgent({ url: address, threadId, headers: { authorization: `Bearer ${person}` }, fetch: patient });
 agent = open();
 
 async function run(resume) {
