@@ -32,6 +32,8 @@ type hostFile struct {
 	Notify []*noticeEntry   `json:"notify"`
 	// MCP lists the tools of MCP clients, which are served at /mcp.
 	MCP []*toolEntry `json:"mcp"`
+	// Chat is served to chat pages at /chat (AI SDK) and /agui (AG-UI); nil: none.
+	Chat *chatEntry `json:"chat"`
 	// Page is the page's public address, for links in mails and chats.
 	Page   string  `json:"page"`
 	SignIn *signIn `json:"sign_in"`
@@ -143,7 +145,7 @@ func (h *hostFile) check() error {
 	if err := h.checkAgents(); err != nil {
 		return err
 	}
-	if err := h.checkTools(); err != nil {
+	if err := errors.Join(h.checkTools(), h.checkChat()); err != nil {
 		return err
 	}
 	for i, p := range h.Pools {

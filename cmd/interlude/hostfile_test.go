@@ -56,6 +56,7 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 			`agent is "", want the default for runs that name none: a, b`},
 		"a null tool":      {with(`"mcp": [null]`), "mcp[0] is null"},
 		"a tool of nobody": {with(`"mcp": [{"name": "a", "agent": "b"}]`), `mcp[0].agent is "b"`},
+		"a chat of nobody": {with(`"chat": {"agent": "b"}`), `chat.agent is "b"`},
 		"a pool":           {with(`"pools": [{"name": "a", "capacity": 0}]`), "pools[0]: "},
 		"a pool twice": {with(`"pools": [{"name": "a", "capacity": 1}, {"name": "a", "capacity": 2}]`),
 			"pools[1].name"},

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -242,19 +241,12 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
 	}
 	frontEnd := web.Handler(lc.Client, o)
-	tools, err := h.newTools(lc.Client, log)
-	var handler http.Handler
-	if err == nil {
-		handler, err = h.withTools(frontEnd, tools)
-	}
+	handler, err := h.withProtocols(ctx, frontEnd, lc.Client, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if h.SignIn != nil {
 		handler = h.SignIn.ask(handler)
-	}
-	if tools != nil {
-		defer context.AfterFunc(ctx, tools.Close)()
 	}
 	s.announce(c.Out, "http://"+s.address+"/interlude/", probes, h)
 	parts, ctx := errgroup.WithContext(ctx)

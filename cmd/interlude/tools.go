@@ -85,13 +85,18 @@ func (h *hostFile) checkTools() error {
 		if t.Agent != "" && h.Agents[t.Agent] == nil {
 			return fmt.Errorf("mcp[%d].agent is %.80q, which is not in agents", i, t.Agent)
 		}
-		if t.Ask != nil {
-			if err := (lifecycle.Spec{Prompt: "-", Submitter: "-", Ask: t.Ask}).Validate(); err != nil {
-				return fmt.Errorf("mcp[%d].ask: %w", i, err)
-			}
+		if err := checkAsk(t.Ask); err != nil {
+			return fmt.Errorf("mcp[%d].ask: %w", i, err)
 		}
 	}
 	return nil
+}
+
+func checkAsk(ask *lifecycle.AskPolicy) error {
+	if ask == nil {
+		return nil
+	}
+	return lifecycle.Spec{Prompt: "-", Submitter: "-", Ask: ask}.Validate()
 }
 
 // newTools returns the server for MCP clients; nil without tools. A host without a file has one tool,
@@ -106,7 +111,8 @@ func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Se
 	if len(entries) == 0 {
 		return nil, nil //nolint:nilnil // no tools, no server
 	}
-	cfg := mcp.Config{Client: client, Identify: h.identifyCaller, Logger: log}
+	cfg := mcp.Config{Client: client, Logger: log,
+		Identify: func(r *http.Request) (lifecycle.Actor, error) { return h.identifyCaller(r, "mcp") }}
 	for _, t := range entries {
 		cfg.Tools = append(cfg.Tools, h.tool(t))
 	}
@@ -126,30 +132,48 @@ func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Se
 	return server, nil
 }
 
-// identifyCaller is the sign-in of MCP clients. Without a sign-in, requests of other machines and
-// through proxies are refused, as on the page.
-func (h *hostFile) identifyCaller(r *http.Request) (lifecycle.Actor, error) {
+// identifyCaller is the sign-in of clients of protocols. Without a sign-in, requests of other machines
+// and through proxies are refused, as on the page.
+func (h *hostFile) identifyCaller(r *http.Request, via string) (lifecycle.Actor, error) {
 	if h.SignIn != nil {
 		actor, err := h.SignIn.identify(r)
-		actor.Via = "mcp"
+		actor.Via = via
 		return actor, err
 	}
 	if !web.FromThisMachine(r) {
 		return lifecycle.Actor{}, errors.New("without a sign-in only this machine is served: configure sign_in")
 	}
-	return lifecycle.Actor{ID: "local", Via: "mcp"}, nil
+	return lifecycle.Actor{ID: "local", Via: via}, nil
 }
 
-// withTools adds the tools to the handler of the page.
-func (h *hostFile) withTools(page http.Handler, tools *mcp.Server) (http.Handler, error) {
-	if tools == nil {
-		return page, nil
-	}
-	calls, err := tools.Handler()
+// withProtocols adds the tools and the chat to the handler of the page. Their streams end with ctx.
+func (h *hostFile) withProtocols(ctx context.Context, page http.Handler, client *lifecycle.Client, log *slog.Logger,
+) (http.Handler, error) {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", calls)
 	mux.Handle("/", page)
-	return mux, err
+	tools, err := h.newTools(client, log)
+	if err != nil {
+		return nil, err
+	}
+	if tools != nil {
+		calls, err := tools.Handler()
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle("/mcp", calls)
+		context.AfterFunc(ctx, tools.Close)
+	}
+	chats, err := h.newChats(client, log)
+	if err != nil {
+		return nil, err
+	}
+	if chats != nil {
+		mux.Handle("/chat", chats.Chat())
+		mux.Handle("/chat/", chats.Chat())
+		mux.Handle("/agui", chats.AGUI())
+		context.AfterFunc(ctx, chats.Close)
+	}
+	return mux, nil
 }
 
 // overStdio serves the client that has started this process, until it closes the input.

@@ -89,6 +89,33 @@ func TestP4ServeHasTools(t *testing.T) {
 	require.True(t, strings.Contains(body, `"greet"`) && strings.Contains(body, `"wait"`), body)
 }
 
+// P4: serve has the chat of its file at /chat and /agui, behind its sign-in.
+func TestP4ServeHasAChat(t *testing.T) {
+	said, stop := serveFile(t, `{"listen": "127.0.0.1:0", "agents": {"d": {"agent": "demo"}}, "chat": {"title": "Demo"},
+		"sign_in": {"tokens": [{"user": "ada", "sha256": "`+hashOf("open")+`"}]}}`)
+	defer stop()
+	post := func(token, path, body string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			strings.Replace(said.Page, "/interlude/", path, 1), strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		all, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		return res.StatusCode, string(all)
+	}
+	const hello = `{"id":"c","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"Hello"}]}]}`
+	status, _ := post("guess", "/chat", hello)
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, body := post("open", "/chat", hello)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, `"toolName":"ask_user"`)
+	_, body = post("open", "/agui", `{"threadId":"c","runId":"r","messages":[]}`)
+	require.Contains(t, body, `"reason":"input_required"`)
+}
+
 // P5, L1: without a sign-in, MCP clients must be on this machine, as on the page.
 func TestP5OnlyThisMachineIsServedWithoutASignIn(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
@@ -101,7 +128,7 @@ func TestP5OnlyThisMachineIsServedWithoutASignIn(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:8080/mcp", nil)
 		r.RemoteAddr = "127.0.0.1:4000"
 		change(r)
-		actor, err := new(hostFile).identifyCaller(r)
+		actor, err := new(hostFile).identifyCaller(r, "mcp")
 		require.Equal(t, name == "", err == nil, name)
 		require.Equal(t, name == "", actor.ID == "local", name)
 	}

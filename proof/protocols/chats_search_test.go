@@ -42,8 +42,6 @@ func (p *process) idle(requests int) {
 	require.EqualValues(p, requests, p.next()["requests"])
 }
 
-const approved = "Approved: go on with exactly what was proposed."
-
 // P4: useChat: two rounds of questions in the client's tool.
 func TestP4UseChatAnswersRounds(t *testing.T) {
 	p := newDesk(t, "ui").chat("c")
@@ -85,7 +83,7 @@ func TestP4UseChatAnswersTwoAtOnce(t *testing.T) {
 	require.Equal(t, "| ask_user:input-available dynamic-tool:approval-requested", parts(end), "%v", end)
 	p.order("output", object{"question": 1, "output": "blue"}) // no request: the other is open
 	end = p.do("approve", object{"question": 2})
-	require.Equal(t, "| ask_user:output-available dynamic-tool:output-available | blue, "+approved, parts(end), "%v", end)
+	require.Equal(t, "| ask_user:output-available dynamic-tool:output-available | blue, "+approved, parts(end))
 	p.idle(2)
 
 	p.do("send", object{"text": "two"})
@@ -95,7 +93,7 @@ func TestP4UseChatAnswersTwoAtOnce(t *testing.T) {
 	require.Equal(t, lifecycle.Approve, p.record(2).Decision)
 	require.Equal(t, lifecycle.StateWaitingUser, p.newest().State)
 	end = p.do("output", object{"question": 1, "output": "red"})
-	require.Equal(t, "| ask_user:output-available dynamic-tool:output-available | red, "+approved, parts(end), "%v", end)
+	require.Equal(t, "| ask_user:output-available dynamic-tool:output-available | red, "+approved, parts(end))
 	p.idle(5)
 }
 

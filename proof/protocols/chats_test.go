@@ -78,6 +78,9 @@ func texts(end object) string {
 	return strings.Join(all, " ")
 }
 
+// approved is what the agent gets for an approval, and ends with.
+const approved = "Approved: go on with exactly what was proposed."
+
 // P4: useChat of the AI SDK: an approval.
 func TestP4UseChatApproves(t *testing.T) {
 	d := newDesk(t, "ui")
@@ -85,7 +88,7 @@ func TestP4UseChatApproves(t *testing.T) {
 	end := p.do("send", object{"text": "approve"})
 	require.Equal(t, "| dynamic-tool:approval-requested", parts(end), "%v", end)
 	end = p.do("approve", object{"question": 1})
-	require.Equal(t, "| dynamic-tool:output-available | Approved: go on with exactly what was proposed.", parts(end), "%v", end)
+	require.Equal(t, "| dynamic-tool:output-available | "+approved, parts(end), "%v", end)
 	require.Equal(t, "stop", end["reason"])
 	record, err := d.client.Question(t.Context(), d.newest().ID, 1)
 	require.NoError(t, err)

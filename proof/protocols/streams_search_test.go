@@ -228,7 +228,8 @@ func random(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcom
 	for range 1 + chance.IntN(3) {
 		q := []engine.Question{
 			{Kind: engine.OpenText, Prompt: "What?"},
-			{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}},
+			{Kind: engine.ChooseOne, Prompt: "Which?", Options: []engine.Option{{Label: "A", Value: "a"},
+				{Label: "B", Value: "b"}}},
 			engine.ConfirmOf("Really?"),
 			form("Who?", "name", "string"),
 			{Kind: engine.Approval, Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay", Title: "Pay", Risk: "money",
@@ -327,7 +328,8 @@ func (l *logStore) state() (run store.Run, records map[int]interaction.Record) {
 		case lifecycle.TypeStateChanged:
 			run.State = lifecycle.State(d.To)
 			if d.Terminal != nil && d.Terminal.Error != nil {
-				run.Error = &store.Failure{Code: lifecycle.Code(d.Terminal.Error.Code), Message: d.Terminal.Error.Message}
+				run.Error = &store.Failure{Code: lifecycle.Code(d.Terminal.Error.Code),
+					Message: d.Terminal.Error.Message}
 			}
 		case lifecycle.TypeInputRequired:
 			var asked fcmp.InputRequired
@@ -339,7 +341,8 @@ func (l *logStore) state() (run store.Run, records map[int]interaction.Record) {
 			for i, q := range run.Open {
 				if q.ID == d.InteractionID && d.ResolutionMode != "vote" {
 					records[q.ID] = interaction.Record{Question: q, Actor: d.Actor, Response: "text",
-						Resolution: interaction.Resolution(d.ResolutionMode), Decision: interaction.Decision(d.Decision)}
+						Resolution: interaction.Resolution(d.ResolutionMode),
+						Decision:   interaction.Decision(d.Decision)}
 					run.Open = append(run.Open[:i:i], run.Open[i+1:]...)
 					break
 				}
@@ -363,7 +366,8 @@ func question(asked *fcmp.InputRequired, attempt int) interaction.Question {
 		q.Options = append(q.Options, interaction.Option{Label: o.Label, Value: o.Value})
 	}
 	if s := asked.Subject; s != nil {
-		q.Subject = &interaction.Subject{Tool: s.Tool, Arguments: json.RawMessage(s.Arguments), Title: s.Title, Risk: s.Risk}
+		q.Subject = &interaction.Subject{Tool: s.Tool, Arguments: json.RawMessage(s.Arguments), Title: s.Title,
+			Risk: s.Risk}
 	}
 	if to := asked.To; to != nil {
 		q.To = &interaction.Audience{Everybody: to.Everybody, Users: to.Users, Groups: to.Groups, Except: to.Except}

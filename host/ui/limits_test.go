@@ -1,0 +1,270 @@
+package ui_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/ui"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// host serves an agent.
+func host(tb testing.TB, agent engine.Func) *lifecycle.Client {
+	tb.Helper()
+	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Engine: agent, Logger: quiet})
+	require.NoError(tb, err)
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	tb.Cleanup(func() {
+		stop()
+		require.NoError(tb, <-served)
+	})
+	return lc.Client
+}
+
+// asker asks for a text, and ends with it.
+func asker(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: t.Prompt}), nil
+	}
+	return engine.Done(t.Answers[0].Text), nil
+}
+
+// approver asks two people to approve.
+func approver(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Kind: engine.Approval, Prompt: "Pay?", Need: 2,
+			Subject: &engine.Subject{Tool: "pay", Risk: "money"}}), nil
+	}
+	return engine.Done(string(t.Answers[0].Decision)), nil
+}
+
+func starts(_ context.Context, _ lifecycle.Actor, m ui.Message) (lifecycle.Spec, error) {
+	return lifecycle.Spec{Prompt: m.Text}, nil
+}
+
+func newServer(tb testing.TB, client *lifecycle.Client, change func(*ui.Config)) *ui.Server {
+	tb.Helper()
+	cfg := ui.Config{Client: client, Identify: identify, Start: starts, Logger: quiet}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := ui.New(cfg)
+	require.NoError(tb, err)
+	return s
+}
+
+// ask makes a request without a network.
+func ask(tb testing.TB, h http.Handler, person, method, path, body string) *httptest.ResponseRecorder {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+person)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+const (
+	hello      = `{"id":"c","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"Hello?"}]}]}`
+	helloThere = `{"threadId":"c","runId":"r","messages":[{"id":"m1","role":"user","content":"Hello?"}]}`
+)
+
+// P5: requests are bounded, and refused without a caller or from another site.
+func TestP5RequestsAreBounded(t *testing.T) {
+	s := newServer(t, host(t, asker), nil)
+	for name, c := range map[string]struct {
+		handler              http.Handler
+		person, method, path string
+		body                 string
+		status               int
+	}{
+		"nobody":             {s.Chat(), "", "POST", "/chat", hello, 401},
+		"another method":     {s.Chat(), "ada", "PUT", "/chat", hello, 405},
+		"a read of AG-UI":    {s.AGUI(), "ada", "GET", "/agui", "", 405},
+		"no JSON":            {s.Chat(), "ada", "POST", "/chat", "{", 400},
+		"no id":              {s.Chat(), "ada", "POST", "/chat", `{"messages":[{"id":"m","role":"user"}]}`, 400},
+		"no messages":        {s.Chat(), "ada", "POST", "/chat", `{"id":"c"}`, 400},
+		"no text":            {s.Chat(), "ada", "POST", "/chat", `{"id":"c","messages":[{"id":"m","role":"user"}]}`, 400},
+		"a long id":          {s.Chat(), "ada", "POST", "/chat", strings.Replace(hello, `"c"`, `"`+strings.Repeat("c", 257)+`"`, 1), 400},
+		"a large body":       {s.Chat(), "ada", "POST", "/chat", `{"id":"` + strings.Repeat("c", ui.MaxBody) + `"}`, 413},
+		"an unknown path":    {s.Chat(), "ada", "GET", "/chat/c", "", 404},
+		"an unknown chat":    {s.Chat(), "ada", "GET", "/chat/c/stream", "", 204},
+		"no thread":          {s.AGUI(), "ada", "POST", "/agui", `{"runId":"r"}`, 400},
+		"too many answers":   {s.AGUI(), "ada", "POST", "/agui", `{"threadId":"c","runId":"r","resume":[{}` + strings.Repeat(",{}", 64) + `]}`, 400},
+		"a large body there": {s.AGUI(), "ada", "POST", "/agui", `{"threadId":"` + strings.Repeat("c", ui.MaxBody) + `"}`, 413},
+	} {
+		w := ask(t, c.handler, c.person, c.method, c.path, c.body)
+		require.Equal(t, c.status, w.Code, "%s: %s", name, w.Body)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/chat", strings.NewReader(hello))
+	r.Header.Set("Authorization", "Bearer ada")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	w := httptest.NewRecorder()
+	s.Chat().ServeHTTP(w, r)
+	require.Equal(t, http.StatusForbidden, w.Code)
+}
+
+// P2, P5: a person has a bounded number of streams. The stream of a run that waits for others is kept
+// alive, and ends after a while; Close ends it at once.
+func TestP2AStreamWaitsForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := host(t, func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+			o, err := asker(ctx, turn, sink)
+			for i := range o.Questions {
+				o.Questions[i].To = &lifecycle.Audience{Users: []string{"bob"}}
+			}
+			return o, err
+		})
+		s := newServer(t, client, func(c *ui.Config) { c.Streams = 1 })
+		for _, c := range []struct {
+			handler    http.Handler
+			body, want string
+		}{{s.Chat(), hello, `"finishReason":"other"`}, {s.AGUI(), helloThere, `"reason":"interlude:others"`}} {
+			start, done := time.Now(), make(chan string)
+			go func() { done <- ask(t, c.handler, "ada", "POST", "/", c.body).Body.String() }()
+			synctest.Wait()
+			require.Equal(t, http.StatusTooManyRequests, ask(t, c.handler, "ada", "POST", "/", c.body).Code)
+			body := <-done
+			require.Contains(t, body, c.want)
+			require.Contains(t, body, "waits for bob")
+			require.GreaterOrEqual(t, strings.Count(body, ": still here"), 3)
+			require.WithinDuration(t, start.Add(ui.DefaultHold), time.Now(), time.Second)
+			require.NotContains(t, body, "tool-input-available")
+		}
+		done := make(chan string)
+		go func() { done <- ask(t, s.Chat(), "ada", "GET", "/chat/c/stream", "").Body.String() }()
+		synctest.Wait()
+		s.Close()
+		require.NotContains(t, <-done, "finish")
+	})
+}
+
+// P3: a vote is not the end of an approval, and the voter is not asked again.
+func TestP3AVoteWaitsForOthers(t *testing.T) {
+	client := host(t, approver)
+	s := newServer(t, client, func(c *ui.Config) { c.Hold = time.Millisecond })
+	body := ask(t, s.Chat(), "ada", "POST", "/chat", hello).Body.String()
+	require.Contains(t, body, `"type":"tool-approval-request"`)
+	require.Contains(t, body, "Risk: money", "the request names the risk")
+	id := between(body, `"toolCallId":"`, `"`)
+	answer := `{"id":"c","messages":[{"id":"a1","role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"` + id +
+		`","state":"approval-responded","approval":{"id":"x","approved":true}}]}]}`
+	for range 2 {
+		body = ask(t, s.Chat(), "ada", "POST", "/chat", answer).Body.String()
+		require.Contains(t, body, `"preliminary":true`)
+		require.Contains(t, body, "waits for more votes (1 of 2)")
+		require.NotContains(t, body, "tool-approval-request")
+	}
+	_, err := client.As(lifecycle.Actor{ID: "bob"}).Reply(t.Context(), strings.Split(id, ".")[0],
+		lifecycle.Reply{ID: 1, Decision: lifecycle.Approve, AcceptRisk: true})
+	require.NoError(t, err)
+	body = ask(t, s.Chat(), "ada", "POST", "/chat", answer).Body.String()
+	require.Contains(t, body, `"output":{"approved":true}`)
+	require.Contains(t, body, `"delta":"approve"`)
+}
+
+func between(s, before, after string) string {
+	_, s, _ = strings.Cut(s, before)
+	s, _, _ = strings.Cut(s, after)
+	return s
+}
+
+// P5: the client's ids are names within the principal's own space.
+func TestP5IDsReachNoOtherPersonsRun(t *testing.T) {
+	client := host(t, asker)
+	s := newServer(t, client, nil)
+	id := between(ask(t, s.Chat(), "ada", "POST", "/chat", hello).Body.String(), `"toolCallId":"`, `"`)
+	run := strings.Split(id, ".")[0]
+	w := ask(t, s.Chat(), "eve", "POST", "/chat", hello)
+	require.NotContains(t, w.Body.String(), run, "the same ids of eve are another chat")
+	for _, foreign := range []string{id, strings.Replace(id, run, "ui-unknown", 1)} {
+		w = ask(t, s.Chat(), "eve", "POST", "/chat", `{"id":"c","messages":[{"id":"a","role":"assistant","parts":[{
+			"type":"tool-ask_user","toolCallId":"`+foreign+`","state":"output-available","output":"mine"}]}]}`)
+		require.Contains(t, w.Body.String(), "There is no such run or question.")
+		w = ask(t, s.AGUI(), "eve", "POST", "/agui", `{"threadId":"c","runId":"r","resume":[{"interruptId":"`+foreign+
+			`","status":"resolved","payload":"mine"}]}`)
+		require.Contains(t, w.Body.String(), `"code":"NOT_FOUND"`)
+		w = ask(t, s.Chat(), "ada", "POST", "/chat", `{"id":"another chat","messages":[{"id":"a","role":"assistant",
+			"parts":[{"type":"tool-ask_user","toolCallId":"`+foreign+`","state":"output-available","output":"mine"}]}]}`)
+		require.Contains(t, w.Body.String(), "There is no such run or question.")
+	}
+	record, err := client.Question(t.Context(), run, 1)
+	require.NoError(t, err)
+	require.Empty(t, record.Resolution)
+}
+
+// P2: an answer names what was shown. One to a question that has changed since is refused.
+func TestP2AnAnswerNamesWhatWasShown(t *testing.T) {
+	client := host(t, asker)
+	s := newServer(t, client, nil)
+	id := between(ask(t, s.AGUI(), "ada", "POST", "/agui", helloThere).Body.String(), `"interrupts":[{"id":"`, `"`)
+	w := ask(t, s.AGUI(), "ada", "POST", "/agui", `{"threadId":"c","runId":"r","resume":[{"interruptId":"`+
+		id[:len(id)-16]+strings.Repeat("0", 16)+`","status":"resolved","payload":"mine"}]}`)
+	require.Contains(t, w.Body.String(), `"code":"QUESTION_CHANGED"`)
+}
+
+// P5: the host's Start decides about each run. Its errors stay in the log, except for a Fault.
+func TestP5StartExplains(t *testing.T) {
+	var got []ui.Message
+	refuse := errors.New("open /secret/runs.db")
+	s := newServer(t, host(t, asker), func(c *ui.Config) {
+		c.Start = func(_ context.Context, caller lifecycle.Actor, m ui.Message) (lifecycle.Spec, error) {
+			got = append(got, m)
+			if m.Text == "panic" {
+				panic(refuse)
+			}
+			return lifecycle.Spec{Prompt: m.Text, Submitter: caller.ID}, refuse
+		}
+	})
+	body := ask(t, s.Chat(), "ada", "POST", "/chat", hello).Body.String()
+	require.Contains(t, body, `"type":"error"`)
+	require.NotContains(t, body, "secret")
+	body = ask(t, s.Chat(), "ada", "POST", "/chat", strings.Replace(hello, "Hello?", "panic", 1)).Body.String()
+	require.Contains(t, body, `"type":"error"`)
+	refuse = front.Fault{Code: "FULL", Text: "No more today."}
+	body = ask(t, s.AGUI(), "ada", "POST", "/agui", helloThere).Body.String()
+	require.Contains(t, body, "No more today.")
+	refuse = nil
+	body = ask(t, s.AGUI(), "ada", "POST", "/agui", helloThere).Body.String()
+	id := between(body, `"interrupts":[{"id":"`, `"`)
+	body = ask(t, s.AGUI(), "ada", "POST", "/agui", `{"threadId":"c","runId":"r","resume":[{"interruptId":"`+id+
+		`","status":"resolved","payload":"yes"}]}`).Body.String()
+	require.Contains(t, body, `"result":"yes"`)
+	ask(t, s.AGUI(), "ada", "POST", "/agui", strings.NewReplacer("m1", "m2", "Hello?", "More?").Replace(helloThere))
+	last := got[len(got)-1]
+	require.Equal(t, strings.Split(id, ".")[0], last.Previous)
+	require.Equal(t, "c", last.Chat)
+	require.True(t, json.Valid(last.Raw))
+	body = ask(t, s.AGUI(), "ada", "POST", "/agui", strings.Replace(helloThere, "Hello?", "Changed", 1)).Body.String()
+	require.Contains(t, body, `"result":"yes"`, "a message that is sent again starts nothing")
+}
+
+// P5: an invalid configuration is reported by its field.
+func TestP5TheConfigurationIsChecked(t *testing.T) {
+	client := host(t, asker)
+	for field, c := range map[string]ui.Config{
+		"Client":   {Identify: identify, Start: starts},
+		"Identify": {Client: client, Start: starts},
+		"Start":    {Client: client, Identify: identify},
+		"Hold":     {Client: client, Identify: identify, Start: starts, Hold: -1},
+	} {
+		_, err := ui.New(c)
+		require.ErrorContains(t, err, field)
+	}
+}
