@@ -7,7 +7,7 @@
 //	})
 //
 // Each part is a package of its own, which a host can also wire by itself: host/web, host/link,
-// host/notify, host/otel. Parts without a configuration are not served.
+// host/notify, host/otel, host/signin. Parts without a configuration are not served.
 package all
 
 import (
@@ -21,12 +21,15 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"time"
 
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/otel"
+	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -45,6 +48,14 @@ type Host struct {
 	URL string
 	// Web configures page and API. Without Identify they serve only this machine.
 	Web web.Options
+	// SignIn signs in people and programs for every route except links, which need none. It sets
+	// Web.Identify, and Lifecycle.Authorize unless the host has its own, which should call
+	// signin.Authorize first. Nil: none.
+	SignIn *signin.SignIn
+	// Probes is the TCP address of /healthz, /readyz and, with Metrics, /metrics. They need no sign-in,
+	// so only supervisors and monitoring should reach it. Empty: none.
+	Probes  string
+	Metrics http.Handler
 	// LinkKeys sign links that answer a question. Empty: no links. Link has the other settings;
 	// Serve sets its Client, URL and Keys, and Page unless it is set.
 	LinkKeys []link.Key
@@ -73,6 +84,15 @@ const linkPath = "/answer/"
 // that have not returned.
 func Serve(ctx context.Context, h Host) (err error) {
 	var telemetry *otel.Telemetry
+	if h.SignIn != nil {
+		if h.Web.Identify != nil {
+			return errors.New("all: SignIn and Web.Identify are both set: leave one of them out")
+		}
+		h.Web.Identify = h.SignIn.Identify
+		if h.Lifecycle.Authorize == nil {
+			h.Lifecycle.Authorize = signin.Authorize
+		}
+	}
 	if h.Telemetry != nil {
 		if telemetry, err = h.observe(); err != nil {
 			return err
@@ -95,6 +115,11 @@ func Serve(ctx context.Context, h Host) (err error) {
 		return fmt.Errorf("all: %w", err)
 	}
 	parts, err := h.parts(ctx, lc, listener)
+	if err == nil && h.Probes != "" {
+		var probes func(context.Context) error
+		probes, err = h.probes(ctx, lc)
+		parts = append(parts, probes)
+	}
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -153,13 +178,20 @@ func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.
 	frontEnd := web.Handler(lc.Client, h.Web)
 	mux := http.NewServeMux()
 	mux.Handle(prefix+"/", frontEnd)
-	if links != nil {
-		mux.Handle(linkPath, links)
-	}
 	if h.Routes != nil {
 		h.Routes(mux, lc.Client)
 	}
-	parts = append(parts, lc.Serve, func(ctx context.Context) error { return frontEnd.Serve(ctx, listener, mux) })
+	var handler http.Handler = mux
+	if h.SignIn != nil {
+		handler = h.SignIn.Wrap(mux)
+	}
+	if links != nil {
+		outer := http.NewServeMux()
+		outer.Handle(linkPath, links)
+		outer.Handle("/", handler)
+		handler = outer
+	}
+	parts = append(parts, lc.Serve, func(ctx context.Context) error { return frontEnd.Serve(ctx, listener, handler) })
 	if notices != nil {
 		parts = append(parts, func(ctx context.Context) error {
 			notices.Serve(ctx)
@@ -167,6 +199,30 @@ func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.
 		})
 	}
 	return parts, nil
+}
+
+// maxProbes limits the connections to the probes, which need no sign-in.
+const maxProbes = 64
+
+// probes returns the part that serves the probes. They end with the host's context, so that no new
+// requests arrive while the turns end.
+func (h *Host) probes(ctx context.Context, lc *lifecycle.Lifecycle) (func(context.Context) error, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", h.Probes)
+	if err != nil {
+		return nil, fmt.Errorf("all: probes: %w", err)
+	}
+	cmp.Or(h.Web.Logger, slog.Default()).Info("all: serving", "probes", "http://"+listener.Addr().String())
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: web.Probes(web.ProbeOptions{Metrics: h.Metrics, Logger: h.Web.Logger,
+			Ready: map[string]func(context.Context) error{"lease": lc.Ready}})}
+	return func(ctx context.Context) error {
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		if err := server.Serve(netutil.LimitListener(listener, maxProbes)); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("all: probes: %w", err)
+		}
+		return nil
+	}, nil
 }
 
 func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links, error) {

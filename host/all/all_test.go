@@ -1,24 +1,32 @@
 package all_test
 
 import (
+	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	_ "modernc.org/sqlite"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/all"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/otel"
+	"github.com/interlude-go/interlude/host/signin"
+	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -117,6 +125,77 @@ func TestL2OneCallServesAWholeHost(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
+// R2, R3: with a sign-in, the page and the host's routes need a token, whose scope counts; links and
+// probes need none.
+func TestR3OneCallSignsIn(t *testing.T) {
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "people.db"))
+	require.NoError(t, err)
+	defer db.Close()
+	tokens, err := signin.OpenSQLite(t.Context(), db)
+	require.NoError(t, err)
+	token, _, err := tokens.CreateToken(t.Context(), signin.Token{Person: "ci", Scope: signin.ScopeView}, time.Now())
+	require.NoError(t, err)
+	in, err := signin.New(signin.Config{Store: tokens})
+	require.NoError(t, err)
+	lines, log := io.Pipe()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	served, ready := make(chan error, 1), make(chan net.Addr, 1)
+	go func() {
+		served <- all.Serve(ctx, all.Host{
+			Lifecycle: lifecycle.Config{Store: memory.New(), Engine: shipper},
+			Address:   "127.0.0.1:0", SignIn: in, Probes: "127.0.0.1:0",
+			LinkKeys: []link.Key{{ID: "1", Secret: []byte(strings.Repeat("s", link.MinSecret))}},
+			Web:      web.Options{Logger: slog.New(slog.NewTextHandler(log, nil))},
+			Routes: func(mux *http.ServeMux, _ *lifecycle.Client) {
+				mux.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) {
+					if _, err := in.Identify(r); err != nil {
+						w.WriteHeader(http.StatusUnauthorized)
+					}
+				})
+			},
+			Ready: func(_ *lifecycle.Client, a net.Addr) { ready <- a },
+		})
+	}()
+	probes := make(chan string, 1)
+	go func() {
+		for scanner := bufio.NewScanner(lines); scanner.Scan(); {
+			if _, address, found := strings.Cut(scanner.Text(), " probes="); found {
+				probes <- address
+			}
+		}
+	}()
+	health := <-probes
+	base := "http://" + (<-ready).String()
+	call := func(method, path, token string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(`{"prompt":"Ship it?"}`))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode
+	}
+	require.Equal(t, http.StatusUnauthorized, call(http.MethodGet, "/interlude/api/inbox", ""))
+	require.Equal(t, http.StatusUnauthorized, call(http.MethodGet, "/hello", ""))
+	require.Equal(t, http.StatusOK, call(http.MethodGet, "/interlude/api/inbox", token))
+	require.Equal(t, http.StatusOK, call(http.MethodGet, "/hello", token))
+	require.Equal(t, http.StatusForbidden, call(http.MethodPost, "/interlude/api/runs", token), "its scope is view")
+	require.NotEqual(t, http.StatusUnauthorized, call(http.MethodGet, "/answer/x", ""))
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 404} {
+		require.Eventually(t, func() bool { // ready once the node has joined
+			status, _ := request(t, http.MethodGet, health+path, "", "")
+			return status == want
+		}, time.Minute, 50*time.Millisecond, path)
+	}
+	end()
+	require.NoError(t, <-served)
+	require.NoError(t, log.Close())
+}
+
 // A host that cannot be served says why, and leaves nothing behind.
 func TestServeSaysWhatIsWrong(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -133,6 +212,9 @@ func TestServeSaysWhatIsWrong(t *testing.T) {
 			Endpoints: func(*lifecycle.Client, *link.Links) ([]notify.Endpoint, error) {
 				return nil, errors.New("no")
 			}},
+		"SignIn and Web.Identify": {Lifecycle: good, Address: "127.0.0.1:0", SignIn: &signin.SignIn{},
+			Web: web.Options{Identify: (&signin.SignIn{}).Identify}},
+		"probes": {Lifecycle: good, Address: "127.0.0.1:0", Probes: taken.Addr().String()},
 		"both set": {Lifecycle: lifecycle.Config{Engine: shipper, Observer: lifecycle.Observer{
 			Dropped: func(int) {}}}, Address: "127.0.0.1:0", Telemetry: &otel.Config{}},
 	} {
