@@ -22,6 +22,7 @@ import (
 	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/mcp"
+	"github.com/interlude-go/interlude/host/ui"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -120,7 +121,7 @@ func authorize(_ context.Context, a lifecycle.Access) error {
 }
 
 // newHandler has the front ends: the API and the page below /interlude/, the pages of links below
-// /answer/, and MCP at /mcp.
+// /answer/, MCP at /mcp, and chat pages at /chat/ and /agui.
 func newHandler(c *lifecycle.Client) (http.Handler, error) {
 	links, err := newLinks(c)
 	if err != nil {
@@ -135,8 +136,20 @@ func newHandler(c *lifecycle.Client) (http.Handler, error) {
 		return nil, err
 	}
 	calls, err := tools.Handler()
+	if err != nil {
+		return nil, err
+	}
 	mux.Handle("/mcp", calls)
-	return mux, err
+	chats, err := ui.New(ui.Config{Client: c, Identify: identify, Logger: slog.New(slog.DiscardHandler),
+		Start: func(context.Context, lifecycle.Actor, ui.Message) (lifecycle.Spec, error) {
+			return lifecycle.Spec{}, errors.New("no run is started here")
+		}})
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/chat/", chats.Chat())
+	mux.Handle("/agui", chats.AGUI())
+	return mux, nil
 }
 
 func newLinks(c *lifecycle.Client) (*link.Links, error) {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/host/link"
+	"github.com/interlude-go/interlude/host/ui"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
@@ -153,7 +154,8 @@ type asked struct {
 func (w *world) raceFor(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	id := front.NewRunID("hana", "mcp") // as if she had started it by a tool's call
+	// As if hana had started it by a tool's call. It is also in a chat of ivan.
+	id := front.NewRunID("hana", "mcp")
 	q, err := w.ask(ctx, id)
 	if err != nil {
 		return err
@@ -194,7 +196,9 @@ func (w *world) raceFor(ctx context.Context, n int) error {
 // ask submits a run, and returns its question once it is asked. Half of the questions are decided
 // automatically after a second.
 func (w *world) ask(ctx context.Context, id string) (asked, error) {
-	spec := lifecycle.Spec{ID: id, Prompt: "Go.", MaxRepeats: 1_000_000, MaxAutoDecisions: 1}
+	key, chat := ui.Label("ivan", id)
+	spec := lifecycle.Spec{ID: id, Prompt: "Go.", MaxRepeats: 1_000_000, MaxAutoDecisions: 1,
+		Labels: map[string]string{key: chat}}
 	if !w.endless && rand.N(2) == 0 {
 		spec.Ask = &lifecycle.AskPolicy{Wait: &lifecycle.Wait{End: time.Second, Then: lifecycle.ThenDecide}}
 	}
@@ -266,6 +270,11 @@ func (w *world) frontEnds(n int) []frontEnd {
 		{reply("dora"), w.fromGo, 0}, {reply("hana"), w.overMCP, 0},
 		{call{kind: callCancel}, w.cancel, 0}, {call{kind: callRead}, w.read, 0},
 	}
+	chat := frontEnd{reply("ivan"), w.inAGUI, 0}
+	if n%2 == 0 {
+		chat.use = w.inUseChat
+	}
+	all = append(all, chat)
 	if w.command != nil && n%*commands == 0 {
 		all = append(all, frontEnd{reply("gina"), w.command.reply, time.Duration(w.command.lead.Load())})
 	}
@@ -414,13 +423,7 @@ func (w *world) overMCP(ctx context.Context, q asked) outcome {
 	if r == nil || r.Result.IsError || r.Result.Structured != nil || len(r.Result.Content) != 1 {
 		return outcome{unknown: true} // it is not over, or the run was canceled, before or after an answer
 	}
-	switch person, answered := strings.CutSuffix(r.Result.Content[0].Text, " was"); {
-	case person == "hana":
-		return outcome{done: true}
-	case answered:
-		return outcome{winner: winner(string(lifecycle.UserReply), person)}
-	}
-	return outcome{winner: string(lifecycle.AutoDecideTimeout)}
+	return resultOf(r.Result.Content[0].Text, "hana")
 }
 
 var settledBy = regexp.MustCompile(`<p>(.*)</p>\s*<p>(?:By <strong>(.*)</strong>, )?<time`)

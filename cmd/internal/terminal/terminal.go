@@ -18,10 +18,15 @@ import (
 // Width is the column at which long lines are wrapped.
 const Width = 80
 
-// Is reports whether the file is a terminal.
+// Is reports whether the file is a terminal. The null device, which is a character device too, is
+// none.
 func Is(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // Text makes prose of one or more lines safe. It keeps line breaks and replaces tabs by spaces.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
@@ -12,6 +13,14 @@ import (
 
 	"github.com/interlude-go/interlude/interaction"
 )
+
+// N4: a script without input is no person at a terminal.
+func TestTheNullDeviceIsNoTerminal(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	require.False(t, Is(null))
+}
 
 // N4: characters that control a terminal are shown by their code.
 func TestTextShowsControlCharactersByTheirCode(t *testing.T) {
