@@ -16,6 +16,6 @@
 //
 // The folders below are programs: hello is the README's, quickstart asks on the terminal, people
 // asks three people at once and survives a kill between their answers, desk serves the page, the
-// API, links and webhooks, tools is started by MCP clients, and prometheus serves metrics and has a
-// dashboard for them.
+// API, links and webhooks, tools is started by MCP clients, chat serves a page with useChat, and
+// prometheus serves metrics and has a dashboard for them.
 package examples

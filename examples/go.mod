@@ -8,6 +8,7 @@ require (
 	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/mcp v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
+	github.com/interlude-go/interlude/host/ui v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
