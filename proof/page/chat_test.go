@@ -39,7 +39,7 @@ func openChat(t *testing.T) *world {
 	require.DirExists(t, modules, "run .ci/clients.sh, which needs npm")
 	bundle := filepath.Join(t.TempDir(), "page.js")
 	build := exec.CommandContext(t.Context(), filepath.Join(modules, "@esbuild", "linux-x64", "bin", "esbuild"), "page.jsx",
-		"--bundle", "--minify", "--jsx=automatic", "--define:process.env.NODE_ENV=\"production\"", "--outfile="+bundle)
+		"--bundle", "--minify", "--jsx=automatic", "--outfile="+bundle)
 	build.Dir, build.Env = example, append(build.Environ(), "NODE_PATH="+modules)
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
