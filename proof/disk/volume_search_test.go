@@ -15,7 +15,7 @@ import (
 // and the host continues when there is space again. On SQLite the outage is longer than the lease.
 func TestAFullVolume(t *testing.T) {
 	for name, c := range map[string]struct{ full, lease time.Duration }{
-		onSQLite: {3 * time.Second, time.Second}, onPostgreSQL: {time.Second, patience},
+		onSQLite: {10 * time.Second, 4 * time.Second}, onPostgreSQL: {time.Second, patience},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := fillVolume(t.Context(), name, 30, c.full, c.lease)
@@ -34,7 +34,7 @@ func TestAFullVolume(t *testing.T) {
 // J9: another process holds the lock of a SQLite file for longer than the host's lease. No turn is
 // interrupted, since no node could take over.
 func TestAFileThatIsLockedForLongerThanTheLease(t *testing.T) {
-	o, err := lockOut(t.Context(), 30, 3*time.Second, time.Second)
+	o, err := lockOut(t.Context(), 30, 10*time.Second, 4*time.Second)
 	require.NoError(t, err)
 	t.Log(o)
 	require.Positive(t, o.Refused)

@@ -29,13 +29,18 @@ func (n *Node) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
 	wait := interval
 	var out *Outage // nil while renewals succeed
+	var last Outage // with the others' leases as last read
 	for {
 		if n.proc.Sleep(ctx, wait) != nil {
 			return nil
 		}
 		asked := MonotonicNow(n.proc.Clock)
 		if out == nil {
-			out = &Outage{OthersAtStart: n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12)}
+			if read := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12); read != nil {
+				last = Outage{OthersAtStart: read, unchanged: asked}
+			}
+			started := last
+			out = &started
 		}
 		held, err := n.renewLease(ctx, n.lease.Left(asked))
 		if err == nil {
@@ -52,12 +57,14 @@ func (n *Node) sendHeartbeats(ctx context.Context) error {
 			return err
 		}
 		n.proc.Log.Error("lease not renewed; trying again", "node", n.id, "err", err)
-		wait = retry
-		if left := n.lease.Left(MonotonicNow(n.proc.Clock)); left > 0 {
-			wait = min(retry, left)
-		} else if others := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12); out.EndsTurns(others,
-			MonotonicNow(n.proc.Clock), n.cfg.Lease) {
+		read := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12)
+		now := MonotonicNow(n.proc.Clock)
+		left := n.lease.Left(now)
+		if out.EndsTurns(read, now, left <= 0, n.cfg.Lease) {
 			n.interruptTurns(engine.ErrStale)
+		}
+		if wait = retry; left > 0 {
+			wait = min(retry, left)
 		}
 	}
 }

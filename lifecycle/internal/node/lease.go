@@ -95,24 +95,28 @@ func (w *leaseWatch) gone(n store.Node, over bool) bool {
 // after the lease has expired while others cannot renew theirs either: then no node can take over.
 type Outage struct {
 	OthersAtStart map[string]time.Time // the ends of the others' leases at its start; nil: unknown
-	shared        bool                 // after this node's lease was over, the others' had not changed
+	unchanged     time.Time            // the last time at which they were read and were the same
+	shared        bool                 // they were, after this node's lease was over
 	otherRenewed  time.Time            // when this node noticed another one's renewal
 }
 
 // EndsTurns reports whether the node must interrupt its turns, since its lease is over and another
 // node may take over. After a shared outage, another node takes over no earlier than a whole lease
-// after the first renewal of any; this node has half of that time to renew its own.
-func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, lease time.Duration) bool {
+// after the first renewal of any; this node has half of that time to renew its own. If others is nil,
+// another one may have renewed its lease since the last reading.
+func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, over bool, lease time.Duration) bool {
 	switch {
-	case o.OthersAtStart == nil || others == nil:
-		return true
+	case o.OthersAtStart == nil:
+		return over
+	case others == nil:
+		return over && now.Sub(o.unchanged) >= lease/2
 	case maps.EqualFunc(o.OthersAtStart, others, time.Time.Equal):
-		o.shared = true
+		o.unchanged, o.shared = now, o.shared || over
 		return false
 	case o.otherRenewed.IsZero():
 		o.otherRenewed = now
 	}
-	return !o.shared || now.Sub(o.otherRenewed) >= lease/2
+	return over && (!o.shared || now.Sub(o.otherRenewed) >= lease/2)
 }
 
 // OtherLeases returns the ends of the other nodes' leases; nil unless the store is a readable

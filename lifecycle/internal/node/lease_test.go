@@ -22,23 +22,29 @@ func TestJ9RenewalsAreSteadyUpToTwoThirdsOfALease(t *testing.T) {
 	}
 }
 
-// J9: a node ends its turns when it does not know how the others fare, and half a lease after it
-// has noticed that others can write again.
+// J9: after its lease is over, a node ends its turns half a lease after it has noticed that others can
+// write again, or after it was last sure that they cannot.
 func TestJ9AnOutageOfOneNodeEndsItsTurns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const lease = 10 * time.Second
-	others := map[string]time.Time{"b": now}
-	for name, o := range map[string]*Outage{"before": {}, "now": {OthersAtStart: map[string]time.Time{}}} {
-		require.True(t, o.EndsTurns(map[string]map[string]time.Time{"before": others}[name], now, lease), name)
-	}
-	o := Outage{OthersAtStart: others}
-	require.False(t, o.EndsTurns(map[string]time.Time{"b": now}, now, lease), "nobody can write")
-	renewed := map[string]time.Time{"b": now.Add(lease)}
-	require.False(t, o.EndsTurns(renewed, now, lease), "it was just noticed")
-	require.False(t, o.EndsTurns(renewed, now.Add(lease/2-1), lease))
-	require.True(t, o.EndsTurns(renewed, now.Add(lease/2), lease))
-	alone := Outage{OthersAtStart: others}
-	require.True(t, alone.EndsTurns(renewed, now, lease), "the others could write all the while")
+	others, renewed := map[string]time.Time{"b": now}, map[string]time.Time{"b": now.Add(lease)}
+	same := map[string]time.Time{"b": now}
+	unknown := Outage{}
+	require.True(t, unknown.EndsTurns(others, now, true, lease), "the others' leases at its start are unknown")
+	o := Outage{OthersAtStart: others, unchanged: now}
+	require.False(t, o.EndsTurns(same, now, true, lease), "nobody can write")
+	require.False(t, o.EndsTurns(renewed, now, true, lease), "it was just noticed")
+	require.False(t, o.EndsTurns(renewed, now.Add(lease/2-1), true, lease))
+	require.True(t, o.EndsTurns(renewed, now.Add(lease/2), true, lease))
+	alone := Outage{OthersAtStart: others, unchanged: now}
+	require.False(t, alone.EndsTurns(renewed, now, false, lease), "its lease is not over")
+	require.True(t, alone.EndsTurns(renewed, now, true, lease), "the others could write all the while")
+	slow := Outage{OthersAtStart: others, unchanged: now}
+	require.False(t, slow.EndsTurns(nil, now.Add(lease/2-1), true, lease), "one reading that fails")
+	require.True(t, slow.EndsTurns(nil, now.Add(lease/2), true, lease))
+	require.False(t, slow.EndsTurns(same, now.Add(lease), true, lease))
+	require.False(t, slow.EndsTurns(nil, now.Add(lease*3/2-1), true, lease))
+	require.True(t, slow.EndsTurns(nil, now.Add(lease*3/2), true, lease))
 }
 
 // slowNodes is a store.Local that keeps the deadline with which it was asked for the nodes.
