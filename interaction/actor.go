@@ -19,7 +19,7 @@ const (
 type Actor struct {
 	// ID names the actor in the history, the events and the host's records; at most MaxActor bytes
 	// of UTF-8 without NUL. Empty: unknown. IDs are compared byte by byte, so a person must always
-	// have the same ID (see Fold).
+	// have the same ID (see Fold). PolicyActor is reserved.
 	ID string
 	// Groups lists the actor's current groups, at most MaxGroup bytes each, for this call only;
 	// they are not stored.
@@ -65,6 +65,9 @@ func (a Actor) Validate() error {
 	want := func(limit int) string { return fmt.Sprintf("at most %d bytes of UTF-8 without NUL", limit) }
 	if wrong(a.ID, MaxActor) {
 		return &FieldError{"Actor", size(a.ID), want(MaxActor)}
+	}
+	if IsPolicy(a.ID) {
+		return &FieldError{"Actor", a.ID, "an ID that does not begin with " + PolicyActor + ", which names policies"}
 	}
 	if wrong(a.Via, MaxVia) {
 		return &FieldError{"Actor.Via", size(a.Via), want(MaxVia)}

@@ -107,11 +107,15 @@ type Question struct {
 	// every front end refuses other replies. The answer has a Selection. Only engines set it, never
 	// an agent's text. A question that cannot have it is not asked (Validate).
 	Only bool `json:"only,omitempty"`
+	// HiddenFor is the number of seconds after AskedAt during which lists and notices leave an open
+	// approval out, because the host's policy decides about it (HiddenUntil); 0: it is not hidden, or
+	// the policy has left it to people. The run sets it. It is a uint16 to keep a Record small.
+	HiddenFor uint16 `json:"hidden_for,omitempty"`
 }
 
-// Unasked returns the question without its votes, claim, and the progress and end of its wait. It
-// keeps the current audience, and shares memory with q.
+// Unasked returns the question without its votes, claim, policy, and the progress and end of its
+// wait. It keeps the current audience, and shares memory with q.
 func (q Question) Unasked() Question {
-	q.Votes, q.Claim, q.Fired, q.EndsAt = nil, nil, 0, time.Time{}
+	q.Votes, q.Claim, q.Fired, q.EndsAt, q.HiddenFor = nil, nil, 0, time.Time{}, 0
 	return q
 }

@@ -216,6 +216,15 @@ type Audience = interaction.Audience
 // AskPolicy is [interaction.AskPolicy]: who may answer the questions of a run, and how long they wait.
 type AskPolicy = interaction.AskPolicy
 
+// Policy is [interaction.Policy]: it decides about approvals before people see them.
+type Policy = interaction.Policy
+
+// Proposal is [interaction.Proposal]: an approval that a Policy decides about.
+type Proposal = interaction.Proposal
+
+// Ruling is [interaction.Ruling]: what a Policy decides.
+type Ruling = interaction.Ruling
+
 // Wait is [interaction.Wait]: how long a question waits, and what follows.
 type Wait = interaction.Wait
 

@@ -81,6 +81,9 @@ const MaxInboxRead = 10_000
 // that stays open is listed once, despite concurrent changes. Its cost does not grow with the runs
 // that wait for other people, or for none.
 //
+// An approval that the host's policy decides is left out until it is left to people
+// (Question.HiddenUntil).
+//
 // Kinds is checked per question: if few questions match, pages are short. Pages end at about 4 MiB.
 // Authorize is asked once, with the query as Access.Inbox.
 func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
@@ -99,7 +102,8 @@ func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
 	if r.query.Text != "" {
 		r.search = &search{text: strings.ToLower(r.query.Text), begun: time.Now()}
 	}
-	waiting := r.query.waiting()
+	waiting := r.query.waiting(c.proc.Now())
+	r.now = waiting.VisibleAt
 	for read := 0; read < MaxInboxRead; read += waiting.Limit {
 		waiting.After = r.place.after
 		// one more than there is room for shows whether another question follows
@@ -140,8 +144,9 @@ func (c *Client) CountInbox(ctx context.Context, query InboxQuery) (InboxCount, 
 }
 
 // waiting is the query for runs that may have matching questions.
-func (q *InboxQuery) waiting() store.WaitingQuery {
-	w := store.WaitingQuery{Query: store.Query{Pool: q.Pool, Key: q.Key, Labels: q.Labels}, DueBefore: q.DueBefore}
+func (q *InboxQuery) waiting(now time.Time) store.WaitingQuery {
+	w := store.WaitingQuery{Query: store.Query{Pool: q.Pool, Key: q.Key, Labels: q.Labels}, DueBefore: q.DueBefore,
+		VisibleAt: now}
 	if !q.For.IsZero() {
 		w.For = &q.For
 	}
@@ -149,9 +154,9 @@ func (q *InboxQuery) waiting() store.WaitingQuery {
 }
 
 // matches reports whether a question passes the question filters.
-func (q *InboxQuery) matches(o *Question) bool {
+func (q *InboxQuery) matches(o *Question, now time.Time) bool {
 	mine := q.For.IsZero() || o.To.Admits(q.For) && (q.For.ID == "" || o.VoteOf(q.For) == nil)
-	return mine && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
+	return mine && !o.Hidden(now) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
 }
 
 type inboxReader struct {
@@ -161,6 +166,7 @@ type inboxReader struct {
 	counts bool
 	search *search // nil: every question is listed
 	page   InboxPage
+	now    time.Time // hides questions that the host's policy decides
 	count  int
 	size   int        // of the page, in bytes
 	place  inboxPlace // the end of the last page
@@ -172,7 +178,7 @@ func (r *inboxReader) full() bool { return r.count == r.limit || r.size > store.
 func (r *inboxReader) add(run *Run) bool {
 	for i := range run.Open {
 		o := &run.Open[i]
-		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(o) {
+		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(o, r.now) {
 			continue
 		}
 		if r.full() {

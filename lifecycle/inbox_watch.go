@@ -62,7 +62,7 @@ const (
 
 // WatchInbox reports changes of the inbox that Inbox lists for the query; After and Limit are
 // ignored. A question changes when it is asked, claimed, released, reminded of, escalated,
-// reassigned, extended, voted on or settled, but not when its claim expires (see Question.Claim).
+// reassigned, extended, voted on or settled, or becomes visible (Question.HiddenUntil), but not when its claim expires (see Question.Claim).
 //
 // The first InboxChange has Reload set. A caller that then lists the inbox and applies later
 // changes has the current inbox, usually at once with a store.Watcher, and a few seconds late at
@@ -80,7 +80,7 @@ func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch,
 	if err := c.allowInbox(ctx, &query); err != nil {
 		return nil, err
 	}
-	w := &InboxWatch{client: c, query: query, waiting: query.waiting(), wake: make(chan struct{}, 1),
+	w := &InboxWatch{client: c, query: query, waiting: query.waiting(time.Time{}), wake: make(chan struct{}, 1),
 		runs: make(map[string]*watchedRun)}
 	c.inboxes.join(c, w)
 	return w, nil
@@ -131,10 +131,14 @@ func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 }
 
 func (w *InboxWatch) questions(run *Run) []InboxQuestion {
-	if run == nil || !w.waiting.Matches(run) {
+	if run == nil {
 		return nil
 	}
-	r := inboxReader{query: &w.query, limit: len(run.Open)}
+	waiting := w.waiting
+	if waiting.VisibleAt = w.client.proc.Now(); !waiting.Matches(run) {
+		return nil
+	}
+	r := inboxReader{query: &w.query, limit: len(run.Open), now: waiting.VisibleAt}
 	r.add(run)
 	return r.page.Questions
 }
@@ -235,12 +239,15 @@ type inboxTracker struct {
 	hinted  map[string]*Run // guarded by mu; runs that have changed, by id; nil: to be read
 	applied map[string]*Run // guarded by mu; members of hinted being applied
 	rescan  bool            // guarded by mu; any run may have changed
+	// guarded by mu; when the first hidden question of a waiting run becomes visible, by run id
+	reveals map[string]time.Time
 }
 
 func startInboxTracker(c *Client) *inboxTracker {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &inboxTracker{client: c, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		watches: make(map[*InboxWatch]struct{}), waiting: make(map[string]*Run), hinted: make(map[string]*Run)}
+		watches: make(map[*InboxWatch]struct{}), waiting: make(map[string]*Run), hinted: make(map[string]*Run),
+		reveals: make(map[string]time.Time)}
 	go t.run(ctx)
 	return t
 }
@@ -288,13 +295,51 @@ func (t *inboxTracker) run(ctx context.Context) {
 			_ = t.client.proc.Sleep(ctx, min(feedPause, t.client.poll)) // reads several changes together
 			continue
 		}
-		tick, stop := t.client.proc.Clock.Timer(rest)
+		tick, stop := t.client.proc.Clock.Timer(min(rest, t.revealDue()))
 		select {
 		case <-t.wake:
 		case <-tick:
 		case <-ctx.Done():
 		}
 		stop()
+	}
+}
+
+// revealDue notifies the watches of the questions that have become visible by time, and returns the
+// time until the next one does, at most inboxRescan.
+func (t *inboxTracker) revealDue() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.reveals) == 0 {
+		return inboxRescan
+	}
+	next, now := inboxRescan, t.client.proc.Now()
+	for id, at := range t.reveals {
+		if at.After(now) {
+			next = min(next, at.Sub(now))
+			continue
+		}
+		run := t.waiting[id]
+		t.noteReveal(id, run)
+		for w := range t.watches {
+			w.noteChange(id, run, run)
+		}
+	}
+	return next
+}
+
+// noteReveal notes when the run's next hidden question becomes visible.
+func (t *inboxTracker) noteReveal(id string, run *Run) {
+	delete(t.reveals, id)
+	if run == nil {
+		return
+	}
+	now := t.client.proc.Now()
+	for i := range run.Open {
+		q := &run.Open[i]
+		if at := t.reveals[id]; q.Hidden(now) && (at.IsZero() || q.HiddenUntil().Before(at)) {
+			t.reveals[id] = q.HiddenUntil()
+		}
 	}
 }
 
@@ -426,6 +471,7 @@ func (t *inboxTracker) apply(id string, run *Run) {
 	default:
 		delete(t.waiting, id)
 	}
+	t.noteReveal(id, t.waiting[id])
 	if !t.ready {
 		return // then the watches list everything
 	}
@@ -441,7 +487,8 @@ func inboxPart(r *Run) *Run {
 	part.Open = make([]Question, len(r.Open))
 	for i := range r.Open {
 		q := &r.Open[i]
-		part.Open[i] = Question{ID: q.ID, Kind: q.Kind, AskedAt: q.AskedAt, To: q.To, Votes: q.Votes}
+		part.Open[i] = Question{ID: q.ID, Kind: q.Kind, AskedAt: q.AskedAt, To: q.To, Votes: q.Votes,
+			HiddenFor: q.HiddenFor}
 	}
 	return part
 }

@@ -93,7 +93,21 @@ type Config struct {
 	// Authorize decides about each call of this process that reads or changes runs. See
 	// ClientConfig.Authorize.
 	Authorize Authorize
+	// Policy decides about approvals before people see them. They are hidden from inboxes and
+	// notices until it has left them to people, or PolicyTimeout is over. Set it on all nodes, since
+	// the node whose turn asks hides its question, and any node decides. Nodes may have different
+	// versions of it. Authorize is not called for its decisions.
+	//
+	// Nil: people decide about all approvals. Earlier releases cannot read a run while its question
+	// is hidden: set Policy after their nodes have been replaced.
+	Policy Policy
+	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero, whole seconds, at most
+	// MaxPolicyTimeout.
+	PolicyTimeout time.Duration
 }
+
+// MaxPolicyTimeout limits Config.PolicyTimeout.
+const MaxPolicyTimeout = time.Hour
 
 // UntilDone as Config.Grace lets every turn finish. Meanwhile nothing is claimed, and the lease is
 // renewed. A turn whose engine never returns keeps Serve from ending.
@@ -128,6 +142,9 @@ func New(cfg Config) (*Lifecycle, error) {
 	}
 	c.proc.Engines = engines
 	c.proc.Host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
+	if cfg.Policy != nil {
+		c.proc.Policy, c.proc.Host.HideFor = cfg.Policy, cfg.PolicyTimeout
+	}
 	l := &Lifecycle{Client: c, cfg: cfg, node: node.Config{
 		Process: &c.proc, Lease: cfg.Lease, Grace: cfg.Grace, Poll: cfg.Poll,
 		Engines: slices.Sorted(maps.Keys(engines)), Folders: node.Folders{Dir: cfg.Dir},
@@ -195,6 +212,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Poll == 0 {
 		c.Poll = time.Second
 	}
+	if c.PolicyTimeout == 0 {
+		c.PolicyTimeout = 5 * time.Second
+	}
 	if c.Forgiving {
 		c.Retry = cmp.Or(c.Retry, &Retry{Max: DefaultRetries, Jitter: DefaultRetryBackoff})
 		c.OnInterrupt, c.Hold = cmp.Or(c.OnInterrupt, Ask), cmp.Or(c.Hold, HoldOn)
@@ -215,6 +235,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &ArgumentError{"Config.Concurrency", fmt.Sprint(c.Concurrency), "at least 1", nil}
 	case c.Lease < time.Second:
 		return c, &ArgumentError{"Config.Lease", c.Lease.String(), "at least 1s", nil}
+	case c.PolicyTimeout < time.Second || c.PolicyTimeout > MaxPolicyTimeout || c.PolicyTimeout%time.Second != 0:
+		return c, &ArgumentError{"Config.PolicyTimeout", c.PolicyTimeout.String(), "whole seconds, from 1s to " +
+			MaxPolicyTimeout.String(), nil}
 	case c.Poll < time.Millisecond:
 		return c, &ArgumentError{"Config.Poll", c.Poll.String(), "at least 1ms", nil}
 	}

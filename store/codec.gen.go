@@ -66,6 +66,7 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 	w.IntIf(`,"steps_fired":`, int(v.Fired))
 	w.FlagIf(`,"also_text":`, v.AlsoText)
 	w.FlagIf(`,"only":`, v.Only)
+	w.IntIf(`,"hidden_for":`, int(v.HiddenFor))
 	w.Put(`}`)
 }
 
@@ -406,6 +407,7 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 	s.Int32(`,"steps_fired":`, &v.Fired)
 	s.Flag(`,"also_text":`, &v.AlsoText)
 	s.Flag(`,"only":`, &v.Only)
+	s.Uint16(`,"hidden_for":`, &v.HiddenFor)
 	s.Need(`}`)
 }
 

@@ -91,6 +91,8 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 		v.SetInt(rapid.Int64Min(-math.MaxInt64).Draw(t, name))
 	case reflect.Int32:
 		v.SetInt(int64(rapid.Int32().Draw(t, name)))
+	case reflect.Uint16:
+		v.SetUint(uint64(rapid.Uint16().Draw(t, name)))
 	case reflect.Uint64, reflect.Uint8:
 		v.SetUint(rapid.Uint64Max(math.MaxInt64).Draw(t, name))
 	case reflect.Bool:
@@ -152,7 +154,7 @@ func eachField[T any](t *testing.T, then func(t *testing.T, path string, v T)) {
 			v.SetString("x")
 		case reflect.Int, reflect.Int32, reflect.Int64:
 			v.SetInt(-7)
-		case reflect.Uint64, reflect.Uint8:
+		case reflect.Uint16, reflect.Uint64, reflect.Uint8:
 			v.SetUint(7)
 		case reflect.Bool:
 			v.SetBool(true)

@@ -158,6 +158,10 @@ var needing = map[string]struct {
 		*r = parked()
 		r.Open[0].Options[0].Yes = true
 	}},
+	"hidden for a policy": {`"policy"`, func(r *store.Run) {
+		*r = parked()
+		r.Open[0].HiddenFor = 5
+	}},
 	"asks again": {`"withheld"`, func(r *store.Run) {
 		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
 	}},

@@ -59,6 +59,16 @@ var needs = []need{
 		}
 		return len(r.Answers) > 0 && r.Answers[0].Selection != nil
 	}},
+	// An approval that the host's policy may still decide. An earlier release would forget the
+	// policy, and ask people.
+	{"policy", func(r *Run) bool {
+		for i := range r.Open {
+			if r.Open[i].HiddenFor > 0 {
+				return true
+			}
+		}
+		return false
+	}},
 	// A fork that does not inherit all answers of its source. An earlier release would continue
 	// without the answer, or with another person's.
 	{"withheld", func(r *Run) bool {

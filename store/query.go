@@ -71,11 +71,12 @@ func (q WaitingQuery) Matches(r *Run) bool {
 	if !q.DueBefore.IsZero() && (r.Deadline.IsZero() || !r.Deadline.Before(q.DueBefore)) {
 		return false
 	}
-	admits := q.For == nil
-	for i := 0; i < len(r.Open) && !admits; i++ {
-		admits = r.Open[i].To.Admits(*q.For)
+	for i := range r.Open {
+		if o := &r.Open[i]; !o.Hidden(q.VisibleAt) && (q.For == nil || o.To.Admits(*q.For)) {
+			return true
+		}
 	}
-	return admits
+	return false
 }
 
 // NewPage makes a page of the runs found, without those that do not match: an index may find more.

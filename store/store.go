@@ -420,6 +420,9 @@ type WaitingQuery struct {
 	// (interaction.Audience.Admits); at most 1000 groups. Nil: no filter.
 	For       *interaction.Actor
 	DueBefore time.Time
+	// VisibleAt leaves out the open questions that are hidden at this time
+	// (interaction.Question.HiddenUntil), and runs with no other; zero: no filter.
+	VisibleAt time.Time
 }
 
 // Page is one page of a listing. Next is empty at its end.

@@ -57,7 +57,7 @@ var optionals = []optional{
 	{fcmp.TypeStateChanged, "terminal.error.message", "", nil},
 	{fcmp.TypeAutoDecided, "accepted_at", anyTime, []string{"IV-35"}},
 	{fcmp.TypeAutoDecided, "timeout_sec", json.Number("1"), []string{"IV-36"}},
-	{fcmp.TypeInputRequired, "kind", "open_text", []string{"IV-46"}},
+	{fcmp.TypeInputRequired, "kind", "open_text", []string{"IV-46", "IV-49"}},
 	{fcmp.TypeInputRequired, "default_decision_policy", "engine_judgement", nil},
 	{fcmp.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-36", "IV-37"}},
 	{fcmp.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
@@ -75,10 +75,10 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeYielded, "choices"}:                       {"IV-39", "IV-40"},
 	{fcmp.TypeBlocked, "choices"}:                       {"IV-40"},
 	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41", "IV-46"},
-	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46", "IV-47"},
+	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46", "IV-47", "IV-49"},
 	{fcmp.TypeRecorded, "decision"}:                     {"IV-46"},
-	{fcmp.TypeRecorded, "actor"}:                        {"IV-46", "IV-47"},
-	{fcmp.TypeChanged, "actor"}:                         {"IV-47"},
+	{fcmp.TypeRecorded, "actor"}:                        {"IV-46", "IV-47", "IV-49"},
+	{fcmp.TypeChanged, "actor"}:                         {"IV-47", "IV-49"},
 	{fcmp.TypeInputRequired, "together.stop_on_reject"}: {"IV-41"},
 	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
 }
@@ -110,12 +110,14 @@ var demanded = map[string][]string{
 // essential are optional members that another producer may not leave out of an event that has the
 // value. Without a question's own wait, what follows would contradict the run's policy; without the
 // number of deciders, votes would settle nothing; without its new value, a change would say
-// nothing; without asks_again, a fork's first turn would count as an attempt.
+// nothing; without asks_again, a fork's first turn would count as an attempt;
+// without policy_until, no policy could decide.
 var essential = map[[2]string]bool{
 	{fcmp.TypeStarted, "asks_again"}: true,
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
 	{fcmp.TypeInputRequired, "rejects"}: true, {fcmp.TypeChanged, "wait_deadline_at"}: true,
 	{fcmp.TypeChanged, "claimed_until"}: true, {fcmp.TypeChanged, "to"}: true,
+	{fcmp.TypeInputRequired, "policy_until"}: true, {fcmp.TypeChanged, "need"}: true,
 }
 
 // named are the members whose value may be a name that is not in this contract.

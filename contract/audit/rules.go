@@ -66,6 +66,7 @@ var kinds = map[string]func() rule{
 	"votes":          func() rule { return new(votes) },
 	"claims":         func() rule { return new(claims) },
 	"asks_again":     func() rule { return new(asksAgain) },
+	"by_policy":      func() rule { return new(byPolicy) },
 }
 
 func ruleOf(l *contract.Lifecycle, v contract.Invariant) (rule, error) {

@@ -75,6 +75,9 @@ func (s *step) nextDue() time.Time {
 // noteOwnWait notes that a step of an open question was carried out, or its end moved.
 func (v *view) noteOwnWait(s *step) {
 	q := v.question(s)
+	if q != nil {
+		q.notePolicy(s)
+	}
 	switch {
 	case q == nil:
 	case s.extends():

@@ -29,6 +29,7 @@ func (v *view) noteVote(s *step) {
 	if q == nil || len(q.ballots.voters) >= maxGroup {
 		return
 	}
+	q.notePolicy(s)
 	b := &q.ballots
 	b.voters = append(b.voters, s.data.Actor)
 	switch s.data.Decision {
@@ -78,6 +79,8 @@ func (r *votes) judge(v *view, s *step) string {
 	case !q.several() && s.votes():
 		return fmt.Sprintf("%s is a vote on question %d, which one person answers", s.Type, s.data.InteractionID)
 	case !q.several():
+		return ""
+	case s.byPolicy(): // IV-49 says whether it may
 		return ""
 	case s.unknown("actor") || s.unknown("decision") || q.ballots.unknown:
 		return s.skip()

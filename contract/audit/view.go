@@ -79,6 +79,7 @@ type stepData struct {
 	Step                 int            `json:"step"`
 	DueAt                time.Time      `json:"due_at"`
 	AsksAgain            int            `json:"asks_again"`
+	PolicyUntil          time.Time      `json:"policy_until"`
 }
 
 // newStep requires a verified event, whose data has the types that are read here.

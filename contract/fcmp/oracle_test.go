@@ -127,7 +127,7 @@ func dataOf(p Payload) (map[string]any, error) {
 // formatTimes writes the times of an object as Encode does.
 func formatTimes(data map[string]any) error {
 	for _, name := range []string{
-		"accepted_at", "asked_at", "at", "claimed_until", "closed_at", "due_at", "not_before", "updated_at",
+		"accepted_at", "asked_at", "at", "claimed_until", "closed_at", "due_at", "not_before", "policy_until", "updated_at",
 		"wait_deadline_at",
 	} {
 		if text, ok := data[name].(string); ok {

@@ -21,7 +21,7 @@ type Step struct {
 
 // Follow yields the current view of the run, and then its events after the cursor. It yields a new
 // view after a question is asked, answered in part, claimed, reassigned or closed, after a claim
-// ends, and after the run ends. It stops when the last view is Settled and all events up to this view were yielded:
+// ends or a question becomes visible, and after the run ends. It stops when the last view is Settled and all events up to this view were yielded:
 // immediately, if the run already waits for the caller or has ended and there are no events to
 // replay. A later call with the Seq of the last event continues.
 //
@@ -78,7 +78,7 @@ func (f *follower) reload(ctx context.Context) bool {
 	return f.yield(Step{View: &v}, nil)
 }
 
-// read yields events until the sequence is done or a claim ends. It reports whether to continue.
+// read yields events until the sequence is done or the view is to be checked again. It reports whether to continue.
 func (f *follower) read(ctx context.Context) bool {
 	until, stop := ctx, context.CancelFunc(func() {})
 	recheck := f.view.Recheck
@@ -89,7 +89,7 @@ func (f *follower) read(ctx context.Context) bool {
 	for event, err := range f.client.Events(until, f.run, f.cursor) {
 		switch {
 		case err == nil:
-		case until.Err() != nil && ctx.Err() == nil: // the claim has ended
+		case until.Err() != nil && ctx.Err() == nil: // a claim has ended, or a question is visible
 			return f.reload(ctx)
 		case errors.Is(err, lifecycle.ErrCursorBeyondEnd) && f.view.Ended():
 			f.cursor = f.view.Run.Seq

@@ -36,9 +36,10 @@ type View struct {
 	// protocol asks for these only.
 	Asks []lifecycle.Question
 	// Others are the open questions that the caller may not answer now: asked of others, claimed by
-	// another person, or voted on by the caller.
+	// another person, voted on by the caller, or hidden while the host's policy decides.
 	Others []lifecycle.Question
-	// Recheck is when the first claim on one of Others ends. No event reports it. Zero: none ends.
+	// Recheck is when the first claim on one of Others ends, or the first of them becomes visible. No
+	// event reports it. Zero: none.
 	Recheck time.Time
 }
 
@@ -55,15 +56,23 @@ func (c *Caller) viewOf(r lifecycle.Run) View {
 	v := View{Run: r}
 	now := c.client.Now()
 	for _, q := range r.Open {
-		if MayAnswer(&q, c.actor, now) {
+		hidden := q.Hidden(now)
+		if !hidden && MayAnswer(&q, c.actor, now) {
 			v.Asks = append(v.Asks, q)
 			continue
 		}
 		v.Others = append(v.Others, q)
 		free := q
 		free.Claim = nil
-		if MayAnswer(&free, c.actor, now) && (v.Recheck.IsZero() || q.Claim.Until.Before(v.Recheck)) {
-			v.Recheck = q.Claim.Until
+		if !MayAnswer(&free, c.actor, now) {
+			continue
+		}
+		again := q.HiddenUntil()
+		if !hidden {
+			again = q.Claim.Until
+		}
+		if v.Recheck.IsZero() || again.Before(v.Recheck) {
+			v.Recheck = again
 		}
 	}
 	return v
@@ -116,12 +125,15 @@ func (v *View) status() string {
 
 func (v *View) waitsForOthers() string {
 	q := &v.Others[0]
+	if !v.Recheck.IsZero() && q.HiddenFor > 0 {
+		return "waits for the host's policy"
+	}
 	text := "waits for " + interaction.Visible(q.To.String())
 	if q.DecidedBySeveral() {
 		text = fmt.Sprintf("waits for more votes (%d of %d) of %s", q.Count(lifecycle.Approve), max(q.Need, 1),
 			interaction.Visible(q.To.String()))
 	}
-	if !v.Recheck.IsZero() {
+	if !v.Recheck.IsZero() && q.Claim != nil {
 		text = fmt.Sprintf("%s works on the question until %s", interaction.Visible(q.Claim.Actor),
 			v.Recheck.UTC().Format(time.RFC3339))
 	}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,7 +148,10 @@ func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next ti
 }
 
 func (e *endpoint) send(ctx context.Context, c Claimed) {
-	err := e.attempt(ctx, c)
+	pause, err := e.underPolicy(ctx, c)
+	if err == nil && pause == 0 {
+		err = e.attempt(ctx, c)
+	}
 	now := e.config.Clock.Now()
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
 	defer cancel()
@@ -156,7 +160,9 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 	logger := e.logger.With("notice", c.ID(), "attempt", c.Attempt)
 	var stored error
 	switch {
-	case err == nil:
+	case pause > 0:
+		stored = e.config.Queue.Retry(store, e.Name, c, now.Add(pause), "hidden: the host's policy decides")
+	case err == nil || errors.Is(err, errDecided):
 		stored = e.config.Queue.Remove(store, e.Name, c.Key())
 	case ctx.Err() != nil: // this process ends; the receiver is not at fault
 		stored = e.config.Queue.Retry(store, e.Name, c, now, "interrupted: "+reason(err))
@@ -175,6 +181,31 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 		logger.Error("the outcome of an attempt could not be stored", "err", stored)
 	}
 	signal(e.attempted)
+}
+
+// errDecided: the question was settled before people were asked.
+var errDecided = errors.New("notify: the question is settled")
+
+// underPolicy returns for how long the notice of a question must wait for the host's policy, and
+// errDecided if no one needs it any more.
+func (e *endpoint) underPolicy(ctx context.Context, c Claimed) (pause time.Duration, _ error) {
+	if e.PolicyToo || !bytes.Contains(c.Body, []byte(`"policy_until"`)) {
+		return 0, nil
+	}
+	var n Notice
+	if err := json.Unmarshal(c.Body, &n.Event); err != nil || n.Event.Type != lifecycle.TypeInputRequired {
+		return 0, nil // attempt reports it
+	}
+	q, err := OpenQuestion(ctx, e.config.Client, n)
+	switch now := e.config.Clock.Now(); {
+	case err != nil:
+		return 0, err
+	case q == nil:
+		return 0, errDecided
+	case q.Hidden(now): // soon at first, since most policies are quick
+		return min(q.HiddenUntil().Sub(now), max(time.Second, now.Sub(q.AskedAt))), nil
+	}
+	return 0, nil
 }
 
 // abandonAfter is how long Serve waits for a sender after its context has ended.

@@ -54,6 +54,10 @@ type Endpoint struct {
 	Sender Sender
 	// Filter selects the events; zero selects all.
 	Filter lifecycle.FeedFilter
+	// PolicyToo also sends, and at once, the questions that the host's policy decides
+	// (lifecycle.Config.Policy): for a receiver that keeps a log. By default such a question is sent
+	// when it is left to people, and not at all if it was settled before.
+	PolicyToo bool
 	// Retry configures repeated attempts.
 	Retry Retry
 	// Timeout limits an attempt; 0 is DefaultTimeout.

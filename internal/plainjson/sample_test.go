@@ -22,6 +22,7 @@ type sample struct {
 	Int      int               `json:"int"`
 	IntIf    int               `json:"int_if,omitempty"`
 	SmallIf  int32             `json:"small_if,omitempty"`
+	TinyIf   uint16            `json:"tiny_if,omitempty"`
 	Uint     uint64            `json:"uint"`
 	UintIf   uint64            `json:"uint_if,omitempty"`
 	Span     time.Duration     `json:"span"`
@@ -45,6 +46,7 @@ func appendSample(dst []byte, v *sample) ([]byte, error) {
 	w.Int(`,"int":`, int64(v.Int))
 	w.IntIf(`,"int_if":`, v.IntIf)
 	w.IntIf(`,"small_if":`, int(v.SmallIf))
+	w.IntIf(`,"tiny_if":`, int(v.TinyIf))
 	w.Uint(`,"uint":`, v.Uint)
 	w.UintIf(`,"uint_if":`, v.UintIf)
 	w.Duration(`,"span":`, v.Span)
@@ -71,6 +73,7 @@ func scanSample(body []byte, known plainjson.Words) (v sample, ok bool) {
 	s.Int(`,"int":`, &v.Int)
 	s.Int(`,"int_if":`, &v.IntIf)
 	s.Int32(`,"small_if":`, &v.SmallIf)
+	s.Uint16(`,"tiny_if":`, &v.TinyIf)
 	s.Uint(`,"uint":`, &v.Uint)
 	s.Uint(`,"uint_if":`, &v.UintIf)
 	s.Duration(`,"span":`, &v.Span)
@@ -107,8 +110,8 @@ func anySample(t *rapid.T) sample {
 		Text: texts.Draw(t, "text"), TextIf: texts.Draw(t, "text_if"), Own: texts.Draw(t, "own"),
 		Word: colour(rapid.OneOf(texts, rapid.Just("blue")).Draw(t, "word")),
 		Int:  rapid.IntMin(math.MinInt+1).Draw(t, "int"), IntIf: rapid.IntRange(-2, 2).Draw(t, "int_if"),
-		SmallIf: rapid.Int32().Draw(t, "small_if"),
-		Uint:    rapid.Uint64Max(1<<63).Draw(t, "uint"), UintIf: rapid.Uint64Max(2).Draw(t, "uint_if"),
+		SmallIf: rapid.Int32().Draw(t, "small_if"), TinyIf: rapid.Uint16().Draw(t, "tiny_if"),
+		Uint: rapid.Uint64Max(1<<63).Draw(t, "uint"), UintIf: rapid.Uint64Max(2).Draw(t, "uint_if"),
 		Span: spans.Draw(t, "span"), SpanIf: spans.Draw(t, "span_if"),
 		Flag: rapid.Bool().Draw(t, "flag"), FlagIf: rapid.Bool().Draw(t, "flag_if"),
 		Time: times.Draw(t, "time"), TimeIf: times.Draw(t, "time_if"),

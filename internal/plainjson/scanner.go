@@ -104,6 +104,17 @@ func (s *Scanner) Int32(name string, into *int32) {
 	*into = int32(v)
 }
 
+func (s *Scanner) Uint16(name string, into *uint16) {
+	if !s.Member(name) {
+		return
+	}
+	v := s.signed()
+	if int64(uint16(v)) != v {
+		s.GiveUp()
+	}
+	*into = uint16(v)
+}
+
 func (s *Scanner) Int64(name string, into *int64) {
 	if s.Member(name) {
 		*into = s.signed()

@@ -179,6 +179,11 @@ var cast = []part{
 	// Runs of a node that is dead.
 	{id: "waiting", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada"}, turns: turns(asks), stops: waiting, at: 1,
 		next: answered, ends: succeeded},
+	{id: "hidden-for-a-policy", by: second, turns: turns(func(context.Context, engine.Turn, engine.Sink) (
+		engine.Outcome, error) {
+		return engine.Ask(interaction.Question{Kind: interaction.Approval, Prompt: "Spray the wall?",
+			Subject: &interaction.Subject{Tool: "spray"}}), nil
+	}), stops: waiting, at: 1, next: answered, ends: succeeded},
 	{id: "asked-twice", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: 7, MaxAttempts: 5},
 		turns: turns(asks), stops: waiting, at: 1, replies: []reply{{second, "green", waiting, 2}}, next: answered,
 		ends: succeeded},

@@ -104,8 +104,15 @@ func newNode(ctx context.Context, s store.Store, c *clock, own []string) (*host,
 	for _, name := range own {
 		engines[name] = engine.Func(turn)
 	}
+	var hangs lifecycle.Policy // only on the last node
+	if len(own) == 0 {
+		hangs = func(ctx context.Context, _ lifecycle.Proposal) (lifecycle.Ruling, error) {
+			<-ctx.Done()
+			return lifecycle.Ruling{}, ctx.Err()
+		}
+	}
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools, Lease: leaseOfNode, Grace: -1, Poll: poll,
+		Policy: hangs, Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools, Lease: leaseOfNode, Grace: -1, Poll: poll,
 		Clock: c, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

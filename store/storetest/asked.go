@@ -93,6 +93,32 @@ func (w *world) judgeWaiting(limits ...int) {
 
 var askedCases = []promised{
 	{
+		"asked/hidden questions are left out",
+		"A question that the host's policy decides is found from the time on at which it becomes visible, or if the " +
+			"listing hides nothing; its run is found before if it has another question (N9).",
+		func(w *world) {
+			hide := func(id string, to ...*interaction.Audience) {
+				c := asking(w.running(id), w.tick(), to...)
+				c.Run.Open[0].HiddenFor = 60
+				w.commit(c)
+			}
+			hide("alone", toAda)
+			hide("with-another", toAda, nil)
+			w.asks("visible", nil)
+			now := w.load("alone").Open[0].AskedAt
+			for at, want := range map[time.Time][]string{
+				now:                      {"with-another", "visible"},
+				now.Add(time.Minute - 1): {"with-another", "visible"},
+				now.Add(time.Minute):     {"alone", "with-another", "visible"},
+				{}:                       {"alone", "with-another", "visible"},
+			} {
+				for _, actor := range []*interaction.Actor{nil, adaAlone} {
+					require.Equal(w, want, w.waitsFor(store.WaitingQuery{VisibleAt: at, For: actor}, nil), "at %s", at)
+				}
+			}
+		},
+	},
+	{
 		"asked/each person finds their questions",
 		"A person finds the runs with a question for everybody, for them by name, or for one of their groups, " +
 			"unless it excepts them: each run once, the oldest question first (K9, K5).",

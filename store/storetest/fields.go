@@ -158,7 +158,7 @@ func parking(r *store.Run) {
 	q.RequiredFields = []string{"name", "date"}
 	q.UIHints = map[string]any{"wide": true, "rows": 3.5, "nested": map[string]any{"list": []any{"a", nil}}}
 	q.Context, q.DefaultPolicy = "because", interaction.SafeDefault
-	q.Kind, q.AlsoText, q.Only = interaction.Approval, true, true
+	q.Kind, q.AlsoText, q.Only, q.HiddenFor = interaction.Approval, true, true, 5
 	q.Options[0].Yes = true
 	q.Schema = json.RawMessage(`{ "type":"object" }`)
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),

@@ -12,6 +12,7 @@
 //	Entries         an engine writes to the journal of its run
 //	CountChild      an engine starts a child of its run
 //	Reply           a person answers a question, or votes on it
+//	Rule            the host's policy decides about a question
 //	Deadline        a deadline has passed, or a step of a question's wait is due
 //	Extend          a person moves the end of a question's wait
 //	Claim           a person claims an open question

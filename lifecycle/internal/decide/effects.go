@@ -52,6 +52,7 @@ type asking struct {
 	question *interaction.Question
 	siblings []interaction.Question // asked together with it
 	rule     interaction.Rule       // when a run with several questions continues
+	hideFor  time.Duration          // HostPolicy.HideFor
 }
 
 // yielding is why a turn returns its run to the queue. Exactly one field is set.
@@ -108,6 +109,7 @@ const (
 	changeClaim    = "claim"
 	changeRelease  = "release"
 	changeReassign = "reassign"
+	changeAsk      = "ask" // by the host's policy
 )
 
 // blocking begins or ends a hold without a change of state.

@@ -202,6 +202,7 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 	if q.Wait != nil {
 		addOwnWait(asked, q)
 	}
+	asked.PolicyUntil = q.HiddenUntil()
 	if t := r.Together; t != nil {
 		asked.Together = &fcmp.Together{Questions: t.Asked, Answers: t.Rule.Needs(t.Asked),
 			StopOnReject: t.Rule.StopOnReject}
@@ -246,6 +247,9 @@ func (e *effects) changedEvent() *fcmp.Changed {
 		changed.ClaimedUntil = q.Claim.Until
 	case changeReassign:
 		changed.To = audience(q.To)
+	}
+	if interaction.IsPolicy(e.edits.by.ID) {
+		changed.Need = max(q.Need, 1)
 	}
 	return changed
 }

@@ -118,7 +118,7 @@ func (ev *Evidence) effects() effects {
 }
 
 func (ev *Evidence) asking(node string) asking {
-	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule}
+	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule, hideFor: ev.host.HideFor}
 }
 
 // Said returns the intermediate message with the turn's final text, or nil without text.

@@ -188,7 +188,10 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 	for i := range next.Open {
 		next.Interactions++
 		q := &next.Open[i]
-		q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
+		q.ID, q.Attempt, q.AskedAt, q.HiddenFor = next.Interactions, next.Attempt, now, 0
+		if q.Subject != nil {
+			q.HiddenFor = uint16(a.hideFor / time.Second)
+		}
 	}
 	if len(a.siblings) > 0 {
 		next.Together = &store.Together{First: first, Asked: 1 + len(a.siblings), Rule: a.rule}
@@ -252,10 +255,13 @@ func recordReply(next, prev *store.Run, answer *interaction.Answer, now time.Tim
 	setDeadline(next)
 }
 
-// changeQuestion stores the changed question of a run that keeps waiting. A hold stays.
+// changeQuestion stores the changed question of a run that keeps waiting. A hold stays. Whoever
+// changes a question ends its policy, which itself decides or asks once.
 func changeQuestion(next, prev *store.Run, changed *interaction.Question) {
 	next.Block = prev.Block
-	next.ReplaceQuestion(*changed)
+	q := *changed
+	q.HiddenFor = 0
+	next.ReplaceQuestion(q)
 	setDeadline(next)
 }
 

@@ -31,13 +31,20 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 		}
 		question = &voted
 	}
+	return settle(run, question, reply, now)
+}
+
+// settle settles the question, with its last vote if several people decide it.
+func settle(run *store.Run, question *interaction.Question, reply interaction.Reply, now time.Time,
+) (*store.Commit, error) {
 	answer := reply.AnswerTo(question, now)
 	digest := ""
 	if reply.Key != "" {
 		digest = reply.DigestFor(question)
 	}
 	e := effects{now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, settles: settlement{
-		answers: []interaction.Answer{answer}, vote: question.DecidedBySeveral(),
+		answers: []interaction.Answer{answer},
+		vote:    question.DecidedBySeveral() && !interaction.IsPolicy(reply.Actor.ID),
 		records: []interaction.Record{settledBy(run, question, answer, reply.Key, digest)},
 	}}
 	e.settles.records[0].Seen = reply.Seen

@@ -32,6 +32,7 @@ type Node struct {
 	lease *OwnLease
 
 	quarantine quarantine // only used by the scheduler
+	policies   *policies
 	// scansForSuspects is set once per poll, and at the NotBefore of a run: other claims cost
 	// nothing more
 	scansForSuspects atomic.Bool
@@ -71,6 +72,7 @@ func Join(ctx context.Context, cfg *Config) (*Node, error) {
 		unexecuted: make(map[store.OwnedRun]bool),
 		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
+	n.policies = newPolicies(cfg)
 	n.claims = newClaimState(&n.member, n.wakeup)
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {
@@ -110,7 +112,7 @@ func (n *Node) Serve(ctx context.Context) error {
 	loops, loopCtx := errgroup.WithContext(ctx)
 	for _, loop := range []func(context.Context) error{
 		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.checkSessions, n.cleanUpProcesses, n.watchLostProcesses,
-		n.sendHeartbeats, n.claims.claimForeign,
+		n.sendHeartbeats, n.claims.claimForeign, n.policies.serve,
 	} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}

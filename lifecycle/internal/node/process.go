@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
@@ -25,8 +26,9 @@ type Process struct {
 	Log     *slog.Logger
 	Engines map[string]engine.Engine // empty: the process executes no runs
 	Host    decide.HostPolicy
-	Due     *DueHint    // wakes the node for a deadline just stored here
-	Stuck   *StuckCalls // of this process's engines
+	Policy  interaction.Policy // nil: people decide about every approval
+	Due     *DueHint           // wakes the node for a deadline just stored here
+	Stuck   *StuckCalls        // of this process's engines
 	Notices Notices
 	// Journals bounds the journals that turns and forks hold in memory: MaxJournalsRead bytes.
 	Journals *semaphore.Weighted

@@ -299,6 +299,7 @@ func (n *Node) removeTurn(t *turn, run *store.Run) {
 	if processLost {
 		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
 	}
+	n.policies.note(run)
 	waitsOrQueued := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
 	if !waitsOrQueued || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
 		n.endResidentAfterTurn(run.ID)

@@ -1,0 +1,64 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// N9: the notice of a question that the host's policy decides waits until it is left to people, and
+// is not sent if the policy has settled it. A receiver that keeps a log gets everything at once.
+func TestN9NoNoticeOfAPolicysDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		payer := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			if len(t.Answers) > 0 {
+				return engine.Done("paid"), nil
+			}
+			return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?",
+				Subject: &interaction.Subject{Tool: "pay"}}), nil
+		})
+		lc, err := lifecycle.New(lifecycle.Config{Engine: payer, Logger: slog.New(slog.DiscardHandler),
+			Policy: func(ctx context.Context, p lifecycle.Proposal) (lifecycle.Ruling, error) {
+				wait := map[string]time.Duration{"asked": 1500 * time.Millisecond, "approved": 1500 * time.Millisecond,
+					"late": time.Hour}[p.RunID]
+				select {
+				case <-time.After(wait):
+				case <-ctx.Done():
+				}
+				if p.RunID == "approved" {
+					return lifecycle.Ruling{Decision: lifecycle.Approve, Rule: "small", Version: "1"}, nil
+				}
+				return lifecycle.Ruling{}, nil
+			}})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		people, log := &receiver{}, &receiver{}
+		h := &host{TB: t, queue: NewMemory(), lc: lc}
+		asked := lifecycle.FeedFilter{Types: []string{lifecycle.TypeInputRequired}}
+		_, stop := h.notify(nil, Endpoint{Name: "people", Sender: people, Filter: asked},
+			Endpoint{Name: "log", Sender: log, Filter: asked, PolicyToo: true})
+		h.submit("asked", "approved", "late")
+		require.Empty(t, people.accepted)
+		require.Len(t, log.accepted, 3)
+		pass(2 * time.Second)
+		require.Equal(t, []string{"asked/4"}, people.accepted)
+		pass(3 * time.Second)
+		require.Equal(t, []string{"asked/4", "late/4"}, people.accepted)
+		pass(time.Minute)
+		require.Len(t, people.accepted, 2)
+		stop()
+		cancel()
+		require.NoError(t, <-served)
+		lc.Close()
+	})
+}

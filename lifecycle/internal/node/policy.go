@@ -1,0 +1,252 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// policies lets the host's policy decide about hidden approvals: those that turns ask on this node,
+// at once, and those that other nodes have left undecided. A question that no node decides becomes
+// visible to people by its time.
+type policies struct {
+	*Process
+
+	specs  Specs
+	parked chan *store.Run // runs that turns of this node have just parked
+	mu     sync.Mutex
+	busy   map[proposed]bool // guarded by mu; being decided here
+}
+
+type proposed struct {
+	run      string
+	question int
+}
+
+// Limits of the policy's calls at one time, and of runs that wait for them. A sweep finds the runs
+// above the limit.
+const (
+	policyCalls = 64
+	policyQueue = 1024
+)
+
+func newPolicies(cfg *Config) *policies {
+	p := &policies{Process: cfg.Process, specs: cfg.Specs, busy: make(map[proposed]bool)}
+	if p.Policy != nil {
+		p.parked = make(chan *store.Run, policyQueue)
+	}
+	return p
+}
+
+// note lets the policy decide about the run's hidden approvals. It does not block.
+func (p *policies) note(run *store.Run) {
+	if p == nil || p.Policy == nil || !hasHidden(run) {
+		return
+	}
+	select {
+	case p.parked <- run:
+	default:
+	}
+}
+
+func hasHidden(run *store.Run) bool {
+	for i := range run.Open {
+		if run.Open[i].HiddenFor > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// serve decides until ctx ends. Calls of the policy that ignore their context are left behind.
+func (p *policies) serve(ctx context.Context) error {
+	if p.Policy == nil {
+		return nil
+	}
+	var calls errgroup.Group
+	calls.SetLimit(policyCalls)
+	defer func() { _ = calls.Wait() }()
+	interval := p.Host.HideFor / 5
+	next := MonotonicNow(p.Clock)
+	for ctx.Err() == nil {
+		tick, stop := p.Clock.Timer(next.Sub(MonotonicNow(p.Clock)))
+		select {
+		case run := <-p.parked:
+			p.decideRun(ctx, &calls, run)
+		case <-tick:
+			p.sweep(ctx, &calls, interval)
+			next = MonotonicNow(p.Clock).Add(interval)
+		case <-ctx.Done():
+		}
+		stop()
+	}
+	return nil
+}
+
+// sweep finds the approvals that are still hidden after the interval: the node that asked them has
+// died, or its policy is slow. It reads only the runs that wait since the longest hiding time.
+func (p *policies) sweep(ctx context.Context, calls *errgroup.Group, interval time.Duration) {
+	now := p.Now()
+	from := store.Cursor{At: now.Add(-p.Host.HideFor - interval)}
+	q := store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch, After: from.String()}}
+	for {
+		page, err := p.Store.Waiting(ctx, q)
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
+				p.Log.Error("approvals under the policy not read; trying again", "err", err)
+			}
+			return
+		}
+		for i := range page.Runs {
+			if run := &page.Runs[i]; hasHidden(run) && !run.Open[0].AskedAt.After(now.Add(-interval)) {
+				p.decideRun(ctx, calls, run)
+			}
+		}
+		if q.After = page.Next; page.Next == "" {
+			return
+		}
+	}
+}
+
+func (p *policies) decideRun(ctx context.Context, calls *errgroup.Group, run *store.Run) {
+	for i := range run.Open {
+		q := &run.Open[i]
+		at := proposed{run.ID, q.ID}
+		if !q.Hidden(p.Now()) || !p.begin(at) {
+			continue
+		}
+		calls.Go(func() error {
+			defer p.end(at)
+			p.decide(ctx, run, q)
+			return nil
+		})
+	}
+}
+
+func (p *policies) begin(at proposed) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	busy := p.busy[at]
+	p.busy[at] = true
+	return !busy
+}
+
+func (p *policies) end(at proposed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.busy, at)
+}
+
+// decide stores the policy's ruling about one question of the run. A ruling that the contract does
+// not allow leaves the question to people.
+func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Question) {
+	ruling, ok := p.rule(ctx, run, q)
+	if !ok {
+		return
+	}
+	known := run
+	cmd := Command{Verb: "decide by policy", Run: run.ID, Question: q.ID}
+	err := p.CarryOut(ctx, cmd, func() (*store.Commit, error) {
+		if known == nil {
+			read, err := p.Store.Run(ctx, run.ID)
+			if err != nil {
+				return nil, cmd.Failed(err)
+			}
+			known = &read
+		}
+		current := known
+		known = nil // after a conflict the run is read
+		cm, err := decide.Rule(current, q.ID, ruling, p.Now())
+		if err == nil || errors.Is(err, decide.ErrNoPolicy) {
+			return cm, err
+		}
+		p.Log.Error("the policy's ruling cannot be carried out; people decide", "run", run.ID, "question", q.ID,
+			"rule", ruling.Rule, "version", ruling.Version, "err", err)
+		ruling = interaction.Ruling{}
+		return decide.Rule(current, q.ID, ruling, p.Now())
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, decide.ErrNoPolicy) && !errors.Is(err, store.ErrNotFound) {
+		p.Log.Error("the policy's ruling is not stored", "run", run.ID, "question", q.ID, "err", err)
+	}
+}
+
+// rule calls the policy. It returns false if the question became visible to people first, or the
+// node ends. After an error people decide.
+func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Question) (interaction.Ruling, bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		ruling interaction.Ruling
+		err    error
+	}
+	returned := make(chan result, 1)
+	go func() {
+		r := result{err: errors.New("the policy has exited its goroutine")}
+		defer func() { returned <- r }()
+		r.ruling, r.err = p.call(ctx, run, q)
+	}()
+	visible, stop := p.Clock.Timer(q.HiddenUntil().Sub(p.Clock.Now()))
+	defer stop()
+	select {
+	case r := <-returned:
+		if err := r.ruling.Validate(); err != nil && r.err == nil {
+			r.err = fmt.Errorf("it has %w", err)
+		}
+		if r.err == nil {
+			return r.ruling, true
+		}
+		p.Log.Error("the policy has failed; people decide", "run", run.ID, "question", q.ID, "err", r.err)
+		return interaction.Ruling{}, ctx.Err() == nil
+	case <-visible:
+		p.Log.Error("the policy takes too long; people decide", "run", run.ID, "question", q.ID)
+	case <-ctx.Done():
+	}
+	return interaction.Ruling{}, false
+}
+
+// call calls the policy with a copy of the question, and turns a panic into an error.
+func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling, err error) {
+	stored, err := p.Store.Spec(ctx, run.ID)
+	if err != nil {
+		return interaction.Ruling{}, err
+	}
+	spec, _, err := p.specs.Decode(run.ID, stored)
+	if err != nil {
+		return interaction.Ruling{}, err
+	}
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			p.Log.Error("the policy panicked", "run", run.ID, "panic", decide.Shortened(fmt.Sprint(panicked)), "stack",
+				string(debug.Stack()))
+			err = errors.New("it panicked")
+		}
+	}()
+	copied := run.Clone()
+	return p.Policy(ctx, interaction.Proposal{
+		Question: *copied.OpenQuestion(q.ID), RunID: run.ID, Engine: run.Engine, Title: run.Title, Pool: run.Pool,
+		Key: run.Key, Submitter: spec.Submitter, Labels: copied.Labels,
+		Rulings: func(ctx context.Context, rule string) (int, error) { return p.rulings(ctx, run.ID, rule) },
+	})
+}
+
+// rulings counts a rule's decisions in the run's history.
+func (p *policies) rulings(ctx context.Context, id, rule string) (n int, _ error) {
+	err := store.EachSettled(ctx, p.Store, id, func(_ *store.Run, page []interaction.Record) error {
+		for i := range page {
+			if name, _ := interaction.RuleOf(page[i].Actor); name == rule && name != "" {
+				n++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
