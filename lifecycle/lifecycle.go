@@ -212,7 +212,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Poll == 0 {
 		c.Poll = time.Second
 	}
-	if c.PolicyTimeout == 0 {
+	if c.PolicyTimeout == 0 && c.Policy != nil {
 		c.PolicyTimeout = 5 * time.Second
 	}
 	if c.Forgiving {
@@ -235,11 +235,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &ArgumentError{"Config.Concurrency", fmt.Sprint(c.Concurrency), "at least 1", nil}
 	case c.Lease < time.Second:
 		return c, &ArgumentError{"Config.Lease", c.Lease.String(), "at least 1s", nil}
-	case c.PolicyTimeout < time.Second || c.PolicyTimeout > MaxPolicyTimeout || c.PolicyTimeout%time.Second != 0:
-		return c, &ArgumentError{"Config.PolicyTimeout", c.PolicyTimeout.String(), "whole seconds, from 1s to " +
-			MaxPolicyTimeout.String(), nil}
 	case c.Poll < time.Millisecond:
 		return c, &ArgumentError{"Config.Poll", c.Poll.String(), "at least 1ms", nil}
+	case c.Policy != nil && (c.PolicyTimeout < time.Second || c.PolicyTimeout > MaxPolicyTimeout || c.PolicyTimeout%time.Second != 0):
+		return c, &ArgumentError{"Config.PolicyTimeout", c.PolicyTimeout.String(), "whole seconds, from 1s to " +
+			MaxPolicyTimeout.String(), nil}
 	}
 	if c.Dir != "" {
 		dir, err := filepath.Abs(c.Dir)

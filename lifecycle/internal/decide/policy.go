@@ -2,13 +2,11 @@ package decide
 
 import (
 	"cmp"
-	"errors"
 	"hash/fnv"
 	"math"
 	"strconv"
 	"time"
 
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -65,48 +63,3 @@ var (
 	repairChoices = []store.Choice{store.ChoiceRepeat, store.ChoiceEnd}
 	budgetChoices = []store.Choice{store.ChoiceRaise, store.ChoiceEnd}
 )
-
-// ErrNoPolicy: the question is not under the host's policy, or no longer: the policy has left it to
-// people, or a person has changed it.
-var ErrNoPolicy = errors.New("lifecycle: the host's policy does not decide the question")
-
-// Rule carries out a valid ruling about an open question: it settles the question, whatever number
-// of people it needs and whoever may answer it, or leaves it to people. A claim by a person ends
-// the policy, so no claim is in its way.
-func Rule(run *store.Run, number int, r interaction.Ruling, now time.Time) (*store.Commit, error) {
-	q := run.OpenQuestion(number)
-	if q == nil || q.HiddenFor == 0 {
-		return nil, ErrNoPolicy
-	}
-	now = Later(now, run.UpdatedAt)
-	if r.Decision == "" {
-		return leaveToPeople(run, q, r, now)
-	}
-	reply := r.Reply(run.ID, number)
-	bare := *q
-	bare.To, bare.Need, bare.Rejects = nil, 0, 0 // the policy decides for all
-	reply.AcceptRisk = true                      // by the host
-	if err := cmp.Or(reply.Validate(), reply.ValidateFor(bare)); err != nil {
-		return nil, err
-	}
-	reply.Actor = r.Actor()
-	return settle(run, q, reply, now)
-}
-
-// leaveToPeople shows the question to its audience, or to the people whom the rule names.
-func leaveToPeople(run *store.Run, q *interaction.Question, r interaction.Ruling, now time.Time,
-) (*store.Commit, error) {
-	next := *q
-	if next.Need = max(q.Need, r.Need); next.DecidedBySeveral() {
-		next.AlsoText = false
-	} else {
-		next.Need = q.Need
-	}
-	if r.To != nil {
-		return Reassign(run, &next, r.Actor(), q.To, *r.To, now)
-	}
-	if err := interaction.ValidateVoters(next); err != nil {
-		return nil, &BadArgument{"need", strconv.Itoa(r.Need), "such that the approval can be decided: " + err.Error()}
-	}
-	return editQuestion(run, edit{&next, changeAsk, r.Actor()}, now)
-}

@@ -32,8 +32,8 @@ type proposed struct {
 	question int
 }
 
-// Limits of the policy's calls at one time, and of runs that wait for them. A sweep finds the runs
-// above the limit.
+// Limits of the policy's calls at one time, and of runs that wait for them. findUndecided finds the
+// runs above the limit.
 const (
 	policyCalls = 64
 	policyQueue = 1024
@@ -83,7 +83,7 @@ func (p *policies) serve(ctx context.Context) error {
 		case run := <-p.parked:
 			p.decideRun(ctx, &calls, run)
 		case <-tick:
-			p.sweep(ctx, &calls, interval)
+			p.findUndecided(ctx, &calls, interval)
 			next = MonotonicNow(p.Clock).Add(interval)
 		case <-ctx.Done():
 		}
@@ -92,9 +92,9 @@ func (p *policies) serve(ctx context.Context) error {
 	return nil
 }
 
-// sweep finds the approvals that are still hidden after the interval: the node that asked them has
+// findUndecided finds the approvals that are still hidden after the interval: the node that asked them has
 // died, or its policy is slow. It reads only the runs that wait since the longest hiding time.
-func (p *policies) sweep(ctx context.Context, calls *errgroup.Group, interval time.Duration) {
+func (p *policies) findUndecided(ctx context.Context, calls *errgroup.Group, interval time.Duration) {
 	now := p.Now()
 	from := store.Cursor{At: now.Add(-p.Host.HideFor - interval)}
 	q := store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch, After: from.String()}}
@@ -121,7 +121,7 @@ func (p *policies) decideRun(ctx context.Context, calls *errgroup.Group, run *st
 	for i := range run.Open {
 		q := &run.Open[i]
 		at := proposed{run.ID, q.ID}
-		if !q.Hidden(p.Now()) || !p.begin(at) {
+		if !q.Hidden(p.Now()) || !p.start(at) {
 			continue
 		}
 		calls.Go(func() error {
@@ -132,7 +132,7 @@ func (p *policies) decideRun(ctx context.Context, calls *errgroup.Group, run *st
 	}
 }
 
-func (p *policies) begin(at proposed) bool {
+func (p *policies) start(at proposed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	busy := p.busy[at]
