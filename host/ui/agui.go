@@ -107,6 +107,7 @@ func (q *request) postAGUI(ctx context.Context) {
 	if json.Unmarshal(in.State, &at) == nil && at.Run == run {
 		cursor = min(at.LastEvent, v.Run.Seq)
 	}
+	out.last = cursor
 	f := follower{request: q, out: out, run: run, cursor: cursor, shown: make(map[int]bool)}
 	f.follow(s.ctx)
 }
@@ -242,7 +243,6 @@ func (a *aguiWriter) settled(r *lifecycle.Record) {
 func (a *aguiWriter) voted(*lifecycle.Record) {}
 
 func (a *aguiWriter) finish(v *front.View) {
-	a.last = v.Run.Seq
 	var interrupts []object
 	for i := range v.Asks {
 		interrupts = append(interrupts, a.interrupt(&v.Run, &v.Asks[i]))
@@ -282,7 +282,8 @@ func (a *aguiWriter) interrupt(r *lifecycle.Run, q *lifecycle.Question) object {
 	if schema := responseSchema(q); strings.HasPrefix(string(schema), "{") {
 		i["responseSchema"] = schema
 	}
-	if _, end := r.EndOf(q); !end.IsZero() {
+	// A client refuses to answer an expired interrupt, so a question that stays open has no end.
+	if then, end := r.EndOf(q); !end.IsZero() && then != lifecycle.ThenWait {
 		i["expiresAt"] = end.UTC().Format(time.RFC3339)
 	}
 	return i

@@ -73,13 +73,13 @@ type place struct {
 	LastEvent uint64 `json:"last_event"`
 }
 
-func (m *chatMessage) place() place {
+// place returns the message's place. It reports false if the page does not keep metadata.
+func (m *chatMessage) place() (p place, ok bool) {
 	var all map[string]json.RawMessage
-	var p place
-	if json.Unmarshal(m.Metadata, &all) == nil && json.Unmarshal(all[mark], &p) != nil {
-		return place{}
+	if json.Unmarshal(m.Metadata, &all) != nil || json.Unmarshal(all[mark], &p) != nil || p.Run == "" {
+		return place{}, false
 	}
-	return p
+	return p, true
 }
 
 // parts returns the parts that can be read. Others are unknown, and their business is the page's.
@@ -161,10 +161,10 @@ func (q *request) postChat(ctx context.Context) {
 
 // continueChat sends the answers in a message of the assistant, and continues the message.
 func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage) {
-	at, parts := m.place(), m.parts()
+	at, placed := m.place()
 	out := &chatWriter{calls: make(map[string]bool), held: make(map[int]bool), reask: make(map[string]bool)}
 	var answers []given
-	for _, p := range parts {
+	for _, p := range m.parts() {
 		c, ok := parseCall(p.ToolCallID)
 		if !ok {
 			continue
@@ -187,7 +187,7 @@ func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage)
 		return
 	}
 	cursor := v.Run.Seq
-	if at.Run == v.Run.ID && at.LastEvent > 0 {
+	if placed {
 		cursor = min(at.LastEvent, cursor)
 	}
 	if len(answers) > MaxAnswers {
@@ -441,7 +441,6 @@ func (c *chatWriter) finish(v *front.View) {
 	for i := range v.Asks {
 		c.show(&v.Asks[i])
 	}
-	c.last = v.Run.Seq
 	reason := "other"
 	switch {
 	case v.Run.State == lifecycle.StateSucceeded:

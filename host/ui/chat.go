@@ -28,12 +28,20 @@ func (q *request) current(ctx context.Context, chat string) (front.View, error) 
 // message is a person's message, decoded.
 type message struct{ chat, id, text string }
 
+// textLabel is the label of a run with a digest of the message that has started it.
+const textLabel = "ui.text"
+
+var errEdited = front.Fault{Code: "SPEC_CONFLICT",
+	Text: "This message was already sent with another text. Send a new message."}
+
 // say applies a message: it starts a run, or answers the one open question of the chat's run. A
 // message that is sent again does nothing again. It returns the run, and the cursor of the
 // events that follow the message.
 func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run string, cursor uint64, _ error) {
 	id := front.RunID(q.Actor().ID, protocol, m.chat+"\x00"+m.id)
-	switch _, err := q.Client().Get(ctx, id); {
+	switch run, err := q.Client().Get(ctx, id); {
+	case err == nil && run.Labels[textLabel] != front.RunID("", "text", m.text):
+		return "", 0, errEdited
 	case err == nil:
 		return id, 0, nil
 	case !errors.Is(err, lifecycle.ErrNotFound):
@@ -67,7 +75,7 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 		spec.Labels = make(map[string]string)
 	}
 	key, value := Label(q.Actor().ID, m.chat)
-	spec.Labels[key] = value
+	spec.Labels[key], spec.Labels[textLabel] = value, front.RunID("", "text", m.text)
 	_, err = q.Client().Submit(ctx, spec)
 	return id, 0, err
 }

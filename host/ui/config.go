@@ -30,10 +30,10 @@ type Config struct {
 	Client *lifecycle.Client
 	// Identify returns the caller of a request. The ID must not be empty.
 	Identify func(*http.Request) (lifecycle.Actor, error)
-	// Start returns the run for a person's message. The Server sets Spec.ID, adds a label, and sets
+	// Start returns the run for a person's message. The Server sets Spec.ID, adds two labels, and sets
 	// Spec.Submitter to the caller if it is empty. Return a front.Fault to explain an error to the
-	// person; the text of any other error is only logged. It may be called several times at once, and
-	// again for the same message: then the first run continues if the specification is the same.
+	// person; the text of any other error is only logged. It may be called several times at once, also
+	// for one message; then one call starts the run.
 	Start func(ctx context.Context, caller lifecycle.Actor, m Message) (lifecycle.Spec, error)
 
 	// Hold is how long a stream stays open while the run waits for others; DefaultHold when 0. Then

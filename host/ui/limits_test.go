@@ -209,6 +209,30 @@ func TestP5IDsReachNoOtherPersonsRun(t *testing.T) {
 	require.Empty(t, record.Resolution)
 }
 
+// P2: a message while several questions are open answers none; and where a message stands in its run is
+// known from its metadata.
+func TestP2AMessageIsNoGuess(t *testing.T) {
+	client := host(t, func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+		if len(turn.Answers) > 0 {
+			return engine.Done(turn.Answers[0].Text + turn.Answers[1].Text), nil
+		}
+		question := engine.Question{Kind: engine.OpenText, Prompt: "What?", Wait: &lifecycle.Wait{End: time.Hour}}
+		return engine.AskAll(question, question), sink.Message(ctx, engine.Message{Text: "two questions"})
+	})
+	s := newServer(t, client, nil)
+	shown := ask(t, s.AGUI(), "ada", "POST", "/agui", helloThere).Body.String()
+	require.NotContains(t, shown, "expiresAt", "the questions stay open after their time")
+	body := ask(t, s.Chat(), "ada", "POST", "/chat", strings.Replace(hello, "m1", "m2", 1)).Body.String()
+	require.Contains(t, body, "Several questions are open.")
+	id := between(shown, `"interrupts":[{"id":"`, `"`)
+	for last, texts := range map[string]int{`0`: 1, `1000`: 0} {
+		body = ask(t, s.Chat(), "ada", "POST", "/chat", `{"id":"c","messages":[{"id":"a","role":"assistant","parts":[],
+			"metadata":{"interlude":{"run":"`+strings.Split(id, ".")[0]+`","last_event":`+last+`}}}]}`).Body.String()
+		require.Equal(t, texts, strings.Count(body, `"delta":"two questions"`), body)
+		require.Equal(t, 2, strings.Count(body, `"type":"tool-input-available"`), body)
+	}
+}
+
 // P2: an answer names what was shown. One to a question that has changed since is refused.
 func TestP2AnAnswerNamesWhatWasShown(t *testing.T) {
 	client := host(t, asker)
@@ -252,7 +276,11 @@ func TestP5StartExplains(t *testing.T) {
 	require.Equal(t, "c", last.Chat)
 	require.True(t, json.Valid(last.Raw))
 	body = ask(t, s.AGUI(), "ada", "POST", "/agui", strings.Replace(helloThere, "Hello?", "Changed", 1)).Body.String()
+	require.Contains(t, body, `"code":"SPEC_CONFLICT"`, "a message that was edited")
+	n := len(got)
+	body = ask(t, s.AGUI(), "ada", "POST", "/agui", helloThere).Body.String()
 	require.Contains(t, body, `"result":"yes"`, "a message that is sent again starts nothing")
+	require.Len(t, got, n)
 }
 
 // P5: an invalid configuration is reported by its field.

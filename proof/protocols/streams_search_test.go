@@ -84,11 +84,16 @@ func (s *streams) read(name, protocol, method, path string, body object) (events
 		require.NoError(s, json.Unmarshal([]byte(data), &event))
 		events = append(events, event)
 	}
+	s.write(name, protocol, events)
+	return events
+}
+
+func (s *streams) write(name, protocol string, events []object) {
+	s.Helper()
 	line, err := json.Marshal(object{"name": name, "protocol": protocol, "events": events})
 	require.NoError(s, err)
 	_, err = s.file.Write(append(line, '\n'))
 	require.NoError(s, err)
-	return events
 }
 
 // agui is a request of an AG-UI client with the state of the last stream.
@@ -114,6 +119,28 @@ func (s *streams) verify() (verified object) {
 	verified = s.execute("verify.mjs", s.file.Name()).next()
 	require.Nil(s, verified["failed"], "%v", verified)
 	return verified
+}
+
+// P4: the validators refuse what is not the protocol.
+func TestP4ValidatorsRefuse(t *testing.T) {
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
+	require.NoError(t, err)
+	defer client.Close()
+	started := object{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+	for protocol, streams := range map[string][][]object{
+		"agui": {{started}, {{"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}},
+			{started, {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "d"}, {"type": "RUN_ERROR", "message": ""}},
+			{started, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": object{"type": "interrupt"}}}},
+		"aisdk": {{{"type": "unknown"}}, {{"type": "text-delta", "id": "1", "delta": "d"}},
+			{{"type": "tool-output-available", "toolCallId": "1", "output": 1}}},
+	} {
+		for _, events := range streams {
+			s := newStreams(t, client)
+			s.write("wrong", protocol, events)
+			require.NoError(t, s.file.Close())
+			require.NotNil(t, s.execute("verify.mjs", s.file.Name()).next()["failed"], "%v", events)
+		}
+	}
 }
 
 // P4: the validators accept the streams of random runs.
