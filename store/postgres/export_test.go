@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,7 +18,7 @@ var (
 // MigrateWith is Migrate of a version that knows these migrations.
 func MigrateWith(ctx context.Context, dsn, schema string, known []Migration) error {
 	return withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
-		return migrate(ctx, conn, schema, known)
+		return migrate(ctx, conn, schema, known, upgrades{})
 	})
 }
 
@@ -36,3 +37,18 @@ func (s *Store) LoseConnection() { s.cache.clearIfDisconnected(context.Canceled)
 
 // UnneededPart is how many rows for feeds one transaction deletes.
 const UnneededPart = unneededPart
+
+// InBatches returns options with which a schema of any size is upgraded in batches of so many runs.
+// before is called before each step.
+func (o Options) InBatches(rows int64, before func()) Options {
+	o.upgrades = upgrades{rows: rows, before: before}
+	return o
+}
+
+// MigrateInBatches is Migrate with these batches.
+func MigrateInBatches(ctx context.Context, dsn, schema string, rows int64, before func()) error {
+	o := Options{}.InBatches(rows, before).upgrades
+	return withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
+		return errors.Join(migrate(ctx, conn, schema, migrations, o), fill(ctx, conn, schema, o))
+	})
+}

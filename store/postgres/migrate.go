@@ -73,7 +73,8 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 // nodes may not change tables, run it once with a role that may, and open the stores with
 // Options.NoMigrate. Nodes of older versions may be running (see Migration.Oldest), and concurrent
 // calls take turns. It waits for a table in use in short turns, between which the nodes proceed. It
-// is atomic; the context limits its time. An empty schema means "interlude".
+// is atomic; the context limits its time. What would lock a large table of an earlier version follows
+// in short transactions. An empty schema means "interlude".
 //
 // Its role needs the right CREATE on the database, or CREATE and USAGE on an existing schema; it
 // then owns the tables, and the next Migrate needs the same role. A node needs these rights
@@ -86,7 +87,10 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 //	GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.asked, interlude.usage, interlude.journal, interlude.nodes, interlude.departed, interlude.feeds, interlude.feed TO node;
 func Migrate(ctx context.Context, dsn, schema string) error {
 	err := withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
-		return migrate(ctx, conn, schema, migrations)
+		if err := migrate(ctx, conn, schema, migrations, upgrades{}); err != nil {
+			return err
+		}
+		return fill(ctx, conn, schema, upgrades{})
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", explain(err))
@@ -136,15 +140,22 @@ type txStarter interface {
 }
 
 // tableTries limits how often a migration waits for a table in use, and tableWait how long: later
-// users of the table wait too.
+// users of the table wait too, and a transaction locks a few tables. After patientTries it waits for
+// longThanVacuum: after a second the server ends an autovacuum of the table.
 const (
-	tableTries = 60
-	tableWait  = "1s"
+	tableTries     = 60
+	tableWait      = "250ms"
+	patientTries   = 20
+	longThanVacuum = "1500ms"
 )
 
-func migrate(ctx context.Context, db txStarter, schema string, known []Migration) error {
+func migrate(ctx context.Context, db txStarter, schema string, known []Migration, o upgrades) error {
+	wait := tableWait
 	for try := 1; ; try++ {
-		err := migrateOnce(ctx, db, schema, known)
+		if try > patientTries {
+			wait = longThanVacuum
+		}
+		err := migrateOnce(ctx, db, schema, known, o.withDefaults(), wait)
 		var e *pgconn.PgError
 		switch {
 		case !errors.As(err, &e):
@@ -157,7 +168,8 @@ func migrate(ctx context.Context, db txStarter, schema string, known []Migration
 	}
 }
 
-func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migration) error {
+func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migration, o upgrades,
+	wait string) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		// A transaction-level lock works through a pooler; a process stopped in the middle holds it
 		// only for a while.
@@ -165,7 +177,7 @@ func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migra
 			`SELECT set_config('idle_in_transaction_session_timeout', '60s', true), set_config('statement_timeout', '0',
 				true),
 			set_config('lock_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1::text,
-				0))`, "interlude migrations of "+schema); err != nil {
+				0))`, migrationsLock(schema)); err != nil {
 			return err
 		}
 		have, err := readStatus(ctx, tx, schema)
@@ -175,7 +187,7 @@ func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migra
 		if err != nil || have.Version >= len(known) { // checkVersion judges a newer schema
 			return err
 		}
-		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1::text, true)`, tableWait); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1::text, true)`, wait); err != nil {
 			return err
 		}
 		if have.Version == 0 {
@@ -183,8 +195,12 @@ func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migra
 				return err
 			}
 		}
+		large, err := isLarge(ctx, tx, schema, have.Version, o.size)
+		if err != nil {
+			return err
+		}
 		for _, m := range known[have.Version:] {
-			if err := m.apply(ctx, tx, schema); err != nil {
+			if err := m.apply(ctx, tx, schema, large); err != nil {
 				return fmt.Errorf("%s: %w", m.Name, err)
 			}
 		}
@@ -192,13 +208,21 @@ func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migra
 	})
 }
 
-func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string) error {
+// apply applies a migration; of a large schema only what needs no pass over all runs.
+func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string, large bool) error {
+	text, record := m.text, "migrations"
+	if large && m.Version == enginesVersion {
+		text = onlineText(text)
+	}
+	if large && m.Version >= enginesVersion {
+		record = "filling"
+	}
 	// several statements
-	if _, err := tx.Exec(ctx, inSchema(m.text, schema), pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := tx.Exec(ctx, inSchema(text, schema), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx,
-		inSchema(`INSERT INTO interlude.migrations (version, name, oldest, sum)
+		inSchema(`INSERT INTO interlude.`+record+` (version, name, oldest, sum)
 			VALUES ($1::integer, $2::text, $3::integer, $4::text)`, schema),
 		m.Version, m.Name, m.Oldest, m.Sum)
 	return err
@@ -235,6 +259,9 @@ type Status struct {
 	Oldest int
 	// Applied are the applied migrations in order, as recorded.
 	Applied []Migration
+	// Filling reports that an upgrade still fills the columns of a large table, which open stores do
+	// while they serve. It ends without a further call.
+	Filling bool
 	// Lacks are a node's rights that the role lacks, as "DELETE on events". Processes that only
 	// submit or read need fewer. Set by Inspect.
 	Lacks []string
@@ -244,14 +271,14 @@ type Status struct {
 // right.
 func readStatus(ctx context.Context, q querier, schema string) (s Status, _ error) {
 	var exists bool
-	err := q.QueryRow(ctx,
-		`SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migrations')`,
-		schema).Scan(&exists)
+	err := q.QueryRow(ctx, existsText, schema, "migrations").Scan(&exists)
 	if err != nil || !exists {
 		return s, err
 	}
-	rows, err := q.Query(ctx, inSchema(`SELECT version, name, oldest, sum FROM interlude.migrations ORDER BY version`,
-		schema))
+	if err := q.QueryRow(ctx, existsText, schema, "filling").Scan(&s.Filling); err != nil {
+		return s, err
+	}
+	rows, err := q.Query(ctx, inSchema(recordedText(s.Filling), schema))
 	if err != nil {
 		return s, err
 	}
@@ -259,6 +286,9 @@ func readStatus(ctx context.Context, q querier, schema string) (s Status, _ erro
 		err := row.Scan(&m.Version, &m.Name, &m.Oldest, &m.Sum)
 		return m, err
 	})
+	if s.Filling && wasDropped(err) { // the upgrade ended in between
+		return readStatus(ctx, q, schema)
+	}
 	for _, m := range s.Applied {
 		s.Version, s.Oldest = m.Version, max(s.Oldest, m.Oldest)
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	// ClockInterval is the interval between readings of the server's clock; a minute if zero. If
 	// negative, only Open reads it: for tests with fake time.
 	ClockInterval time.Duration
+
+	upgrades upgrades
 }
 
 // Store keeps runs in PostgreSQL. Use Open or New.
@@ -70,6 +72,7 @@ type Store struct {
 	clock      clock
 	watchers   store.Watchers
 	notifier   *notifier
+	unfilled   bool // when it was opened
 
 	confirmPermits chan struct{}
 
@@ -175,6 +178,9 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 	if o.ClockInterval > 0 {
 		s.background.Go(s.pollClock)
 	}
+	if s.unfilled {
+		s.background.Go(s.fillInBackground)
+	}
 	if !o.NoNotify {
 		s.notifying.Go(s.notifier.run)
 	}
@@ -190,13 +196,14 @@ func (s *Store) prepareSchema(ctx context.Context) error {
 		err = errors.Join(have.checkRecorded(s.migrations)...)
 	}
 	if err == nil && have.Version < len(s.migrations) && !s.o.NoMigrate {
-		if err = migrate(ctx, s.pool, s.o.Schema, s.migrations); err == nil {
+		if err = migrate(ctx, s.pool, s.o.Schema, s.migrations, s.o.upgrades); err == nil {
 			have, err = s.checkServer(ctx)
 		}
 	}
 	if err != nil {
 		return err
 	}
+	s.unfilled = have.Filling && !s.o.NoMigrate
 	return have.checkVersion(len(s.migrations))
 }
 

@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"crypto/rand"
 	"flag"
+	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 
@@ -20,6 +22,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dsn := os.Getenv(envUpgrade); dsn != "" {
+		if err := upgradeAndDie(dsn); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	checks := "30" // each is a separate schema
 	if sample.Race {
 		checks = "8" // of one goroutine: test.sh runs all of them without the race detector

@@ -225,7 +225,8 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	// true for a report of a running turn: no index has to change
 	sameColumns := r.State == prev.run.State && r.Epoch == prev.run.Epoch &&
 		entry.ColumnsOf(r) == entry.ColumnsOf(prev.run)
-	if engine := entry.EngineColumn(r); engine != entry.EngineColumn(prev.run) { // seldom: see Run.Suspect
+	if engine := entry.EngineColumn(r); engine != entry.EngineColumn(prev.run) || w.unfilled.has(prev.row) {
+		// seldom: see Run.Suspect
 		if _, err := w.exec(`UPDATE OR ROLLBACK runs SET engine = ? WHERE n = ?`, engine, prev.row); err != nil {
 			return err
 		}

@@ -51,6 +51,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "host:", poisonedHost(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(envUpgrade); path != "" {
+		if err := upgradeAndDie(path); err != nil {
+			fmt.Fprintln(os.Stderr, "host:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if path := os.Getenv(envHeld); path != "" {
 		fmt.Fprintln(os.Stderr, "host:", holdOpen(path))
 		os.Exit(1)

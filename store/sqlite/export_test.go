@@ -172,3 +172,13 @@ func (s *Store) DeleteAsEarlier(id string) error {
 		return nil, err
 	})
 }
+
+// InBatches returns options with which a file of any size is upgraded in batches of so many runs.
+// before is called before each batch.
+func (o Options) InBatches(rows int64, before func()) Options {
+	o.upgrades = upgrades{rows: rows, before: before}
+	return o
+}
+
+// Unfilled reports whether an upgrade in batches has not ended, as far as the store knows.
+func (s *Store) Unfilled() bool { return s.unfilled.has(1) }

@@ -19,9 +19,10 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 		return store.Page{}, err
 	}
 	found := &store.Found{Limit: q.Limit}
+	rows := s.unfilled.rows() // before the snapshot, which has no more of them
 	err = s.readOn(ctx, s.listers, func(c *conn) error {
 		return c.snapshot(func() error {
-			return c.list(ctx, q, found)
+			return c.list(ctx, q, rows, found)
 		})
 	})
 	if err != nil {
@@ -32,9 +33,9 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 
 // list finds the runs of a page. The database filters by columns. Labels are found by hash and
 // checked here: a run with only the same hash is replaced by the next one.
-func (c *conn) list(ctx context.Context, q store.Query, page *store.Found) error {
+func (c *conn) list(ctx context.Context, q store.Query, unindexed rowRange, page *store.Found) error {
 	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
-	rarest, having, err := c.rarest(labels)
+	rarest, having, err := c.rarest(unindexed.narrowing(q, labels))
 	if err != nil || having == 0 {
 		return err
 	}
@@ -52,10 +53,10 @@ func (c *conn) list(ctx context.Context, q store.Query, page *store.Found) error
 			return !full
 		}
 		if having <= fewRuns {
-			f.hasLabels(labels, func(hash int64) bool { return hash == rarest })
+			f.hasLabels(labels, unindexed, func(hash int64) bool { return hash == rarest })
 			err = c.listByLabel(ctx, add, rarest, f, order, int64(want))
 		} else {
-			f.hasLabels(labels, func(int64) bool { return false })
+			f.hasLabels(labels, unindexed, func(int64) bool { return false })
 			err = c.eachRun(ctx, add, "SELECT "+view+from(q)+" WHERE "+f.text()+order+limited,
 				append(f.args, int64(want))...)
 		}
@@ -222,11 +223,16 @@ func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
 	return label, runs, nil
 }
 
-// hasLabels adds the condition that a run has the labels, except those selected by except.
-func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
+// hasLabels adds the condition that a run has the labels, except those selected by except, or that
+// its labels are not indexed yet.
+func (f *filter) hasLabels(labels []int64, unindexed rowRange, except func(int64) bool) {
 	for _, hash := range labels {
-		if !except(hash) {
-			f.and("EXISTS (SELECT 1 FROM labels WHERE label = ? AND run = runs.n)", hash)
+		switch has := "EXISTS (SELECT 1 FROM labels WHERE label = ? AND run = runs.n)"; {
+		case except(hash):
+		case unindexed.last > 0:
+			f.and("("+has+" OR runs.n BETWEEN ? AND ?)", hash, unindexed.next, unindexed.last)
+		default:
+			f.and(has, hash)
 		}
 	}
 }

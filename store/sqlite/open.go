@@ -48,6 +48,8 @@ type Options struct {
 	FileMode fs.FileMode
 	// MaxPages limits the file's size, for tests of a full disk; 0: no limit.
 	MaxPages int
+
+	upgrades upgrades
 }
 
 // Store keeps runs in a SQLite file. Use Open.
@@ -58,6 +60,7 @@ type Store struct {
 	writer   *writer
 	present  *present
 	watchers store.Watchers
+	unfilled unfilled
 
 	registered bool // as a watcher; for pollChanges, and for Close after its return
 
@@ -111,6 +114,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
 	}
 	s.ended.Go(s.writer.run)
+	if !o.NoMigrate {
+		s.ended.Go(func() { s.fillInBatches(o.upgrades) })
+	}
 	if o.WatchInterval > 0 {
 		s.ended.Go(func() { s.pollChanges(o.WatchInterval) })
 	}
@@ -129,6 +135,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.CacheKiB == 0 {
 		o.CacheKiB = 16 << 10
+	}
+	if o.upgrades.rows == 0 {
+		o.upgrades.size, o.upgrades.rows = onlineSize, fillRows
 	}
 	if o.FileMode == 0 {
 		o.FileMode = 0o600
@@ -162,9 +171,13 @@ func (s *Store) open(path string, o Options) error {
 		return err
 	}
 	s.writer = newWriter(c, &s.watchers, !o.NoGroupCommit)
-	if err := migrate(c, o.NoMigrate); err != nil {
+	if err := migrate(c, o.NoMigrate, o.upgrades.size); err != nil {
 		return err
 	}
+	if err := s.unfilled.load(c); err != nil {
+		return err
+	}
+	s.writer.unfilled = &s.unfilled
 	if s.present, err = newPresent(path); err != nil {
 		return err
 	}

@@ -30,9 +30,10 @@ var migrations = func() []string {
 	return names
 }()
 
-// migrate brings the file to the newest version in one transaction. Concurrent processes take
-// turns. With refuseOlder, a file of an older version is refused.
-func migrate(c *conn, refuseOlder bool) (err error) {
+// migrate brings the file to the newest version in one transaction, except for what it leaves to
+// batches (see upgrade.go) in a file of largeSize bytes. Concurrent processes take turns. With
+// refuseOlder, a file of an older version is refused.
+func migrate(c *conn, refuseOlder bool, largeSize int64) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -59,9 +60,20 @@ func migrate(c *conn, refuseOlder bool) (err error) {
 			return err
 		}
 	}
+	step := apply
+	if large, err := c.isLarge(largeSize); err != nil {
+		return err
+	} else if large && version > 0 {
+		step = applyOnline
+	}
 	for ; version < len(migrations); version++ {
-		if err := apply(c, version); err != nil {
+		if err := step(c, version); err != nil {
 			return err
+		}
+		if filling, err := c.exists(isFilling); err != nil {
+			return err
+		} else if filling {
+			level |= fillingLevel
 		}
 		if err := c.setVersion(level, version+1); err != nil {
 			return err
@@ -99,7 +111,7 @@ const (
 // readVersion divides a user_version. ErrNewer: this release is too old for it.
 func readVersion(stored int64) (level int64, version int, _ error) {
 	level, version = stored/levelSize, int(stored%levelSize)
-	if level > ownLevel || version > len(migrations) {
+	if level&^fillingLevel > ownLevel || version > len(migrations) {
 		return 0, 0, newer(stored)
 	}
 	return level, version, nil
@@ -118,7 +130,14 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) { return nil, w.setVersion(ownLevel, len(migrations)) })
+	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
+		level := int64(ownLevel)
+		filling, err := w.exists(isFilling)
+		if err == nil && filling {
+			level |= fillingLevel
+		}
+		return nil, errors.Join(err, w.setVersion(level, len(migrations)))
+	})
 	return errors.Join(err, s.Close())
 }
 
@@ -203,11 +222,7 @@ INSERT INTO wal (current, previous, nonce) SELECT ` + randomMark + `, '` + newMa
 
 // apply migrates a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {
-	text, err := files.ReadFile(migrations[version])
-	if err != nil {
-		return err
-	}
-	err = c.run(string(text))
+	err := c.runFile(migrations[version])
 	if fill := fills[migrations[version]]; err == nil && fill != nil {
 		err = fill(c)
 	}
@@ -217,10 +232,18 @@ func apply(c *conn, version int) error {
 	return nil
 }
 
+func (c *conn) runFile(name string) error {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return c.run(string(text))
+}
+
 // fills are what migrations do besides their text.
 var fills = map[string]func(c *conn) error{
-	"migrations/0003_labels.sql":  fillLabels,
-	"migrations/0005_engines.sql": fillEngines,
+	"migrations/0003_labels.sql": fillLabels,
+	enginesMigration:             fillEngines,
 }
 
 // fillEngines fills the column of runs that have not ended.

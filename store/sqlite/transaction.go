@@ -120,7 +120,7 @@ func (x *transaction) write(raw any, e *entry.Entry) (refused, _ error) {
 	if c.run("BEGIN") == nil { // none is under way: the host has ended its own
 		return nil, errors.Join(errNoTx, c.run("ROLLBACK"))
 	}
-	w := &writer{conn: c, cache: newWriteCache(), name: x.store.writer.name}
+	w := &writer{conn: c, cache: newWriteCache(), name: x.store.writer.name, unfilled: &x.store.unfilled}
 	refused, err := w.commit(e)
 	if refused != nil || err != nil {
 		return refused, err

@@ -20,9 +20,10 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 		return store.Page{}, err
 	}
 	var page store.Page
+	rows := s.unfilled.rows() // before the snapshot, which has no more of them
 	err = s.readOn(ctx, s.listers, func(c *conn) error {
 		return c.snapshot(func() error {
-			page, err = c.waiting(ctx, q)
+			page, err = c.waiting(ctx, q, rows)
 			return err
 		})
 	})
@@ -104,9 +105,9 @@ type waitPlace struct {
 
 // waiting returns a page of the waiting runs. It finds the places of the first runs of each range,
 // and loads the first of all. A run with only the same hash of a label is left out.
-func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Page, _ error) {
+func (c *conn) waiting(ctx context.Context, q store.WaitingQuery, unindexed rowRange) (page store.Page, _ error) {
 	labels := hashLabels(q.Labels, q.ForkedFrom, q.Parent)
-	rarest, having, err := c.rarest(labels)
+	rarest, having, err := c.rarest(unindexed.narrowing(q.Query, labels))
 	if err != nil || having == 0 {
 		return page, err
 	}
@@ -116,7 +117,7 @@ func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Pa
 	}
 	var places []waitPlace
 	for _, part := range ranges {
-		if places, err = c.appendPlaces(ctx, places, part, q, labels); err != nil {
+		if places, err = c.appendPlaces(ctx, places, part, q, labels, unindexed); err != nil {
 			return page, err
 		}
 	}
@@ -144,7 +145,7 @@ func (c *conn) waiting(ctx context.Context, q store.WaitingQuery) (page store.Pa
 
 // appendPlaces appends the places of a range's first runs, one more than the limit.
 func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRange, q store.WaitingQuery,
-	labels []int64) ([]waitPlace, error) {
+	labels []int64, unindexed rowRange) ([]waitPlace, error) {
 	f, err := filterOf(q.Query, part.at, part.id, part.shift)
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (c *conn) appendPlaces(ctx context.Context, places []waitPlace, part waitRa
 	if !q.DueBefore.IsZero() {
 		f.and("deadline IS NOT NULL AND deadline < ?", q.DueBefore.UnixMicro())
 	}
-	f.hasLabels(labels, func(int64) bool { return false })
+	f.hasLabels(labels, unindexed, func(int64) bool { return false })
 	text := "SELECT " + part.at + ", runs.id, runs.n FROM " + part.from + " WHERE " + f.text() +
 		orderOf(q.Query, part.at, part.id) + limited
 	err = c.each(ctx, func(r row) error {

@@ -39,6 +39,7 @@ type writer struct {
 	wal      *walWatch
 	fileID   fileID // reused
 	watchers *store.Watchers
+	unfilled *unfilled
 	counters groupcommit.Counters
 	written  store.Counters // by the transaction under way
 
