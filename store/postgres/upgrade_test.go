@@ -119,7 +119,7 @@ func serveAsOlder(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to be stored
+	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(context.WithoutCancel(ctx), `SET lock_timeout = '1s'`); err != nil {
 		return err
 	}

@@ -179,7 +179,9 @@ func (s *Store) fillInBatches(o upgrades) {
 			o.before()
 		}
 		began := time.Now()
-		err := s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) { return nil, w.fillBatch(o.rows) })
+		err := s.write(context.Background(), 1, func(w *writer) ([]store.Hint, error) {
+			return nil, w.fillBatch(o.rows)
+		})
 		pause := max(time.Since(began), time.Millisecond)
 		if err == nil {
 			err = s.inspectWriter(func(w *writer) error { return s.unfilled.load(w.conn) })

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,16 +30,12 @@ func old(t *testing.T) string {
 // filled is the content of the columns and tables that an upgrade fills.
 func filled(t *testing.T, path string) (lines []string) {
 	t.Helper()
-	for _, query := range []string{`SELECT 'engine ' || id || ' ' || engine FROM runs WHERE finished_at IS NULL`,
-		`SELECT 'label ' || label || ' ' || run FROM labels`} {
-		rows, err := plain(t, path).QueryContext(t.Context(), query)
-		require.NoError(t, err)
-		for rows.Next() {
-			var line string
-			require.NoError(t, rows.Scan(&line))
-			lines = append(lines, line)
-		}
-		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+	for _, query := range []string{`SELECT 'engine ' || id || ' ' || engine AS line FROM runs WHERE finished_at IS NULL`,
+		`SELECT 'label ' || label || ' ' || run AS line FROM labels`} {
+		var all string
+		require.NoError(t, plain(t, path).QueryRowContext(t.Context(),
+			`SELECT coalesce(group_concat(line, char(10)), '') FROM (`+query+`)`).Scan(&all))
+		lines = append(lines, strings.Split(all, "\n")...)
 	}
 	slices.Sort(lines)
 	return lines
