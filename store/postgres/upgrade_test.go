@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
@@ -77,7 +77,9 @@ func TestR6DatabaseIsServedWhileItIsUpgraded(t *testing.T) {
 	require.NoError(t, second(node.Inspect(t.Context())))
 
 	lc, err := lifecycle.New(lifecycle.Config{Store: node, Engine: engine.Func(
-		func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { return engine.Done("done"), nil })})
+		func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+			return engine.Done("done"), nil
+		})})
 	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(older) }()
