@@ -73,7 +73,7 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 // nodes may not change tables, run it once with a role that may, and open the stores with
 // Options.NoMigrate. Nodes of older versions may be running (see Migration.Oldest), and concurrent
 // calls take turns. It waits for a table in use in short turns, between which the nodes proceed. It
-// is atomic; the context limits its time. What would lock a large table of an earlier version follows
+// is atomic; the context limits its time. Work that would lock a large table of an earlier version follows
 // in short transactions. An empty schema means "interlude".
 //
 // Its role needs the right CREATE on the database, or CREATE and USAGE on an existing schema; it
@@ -260,7 +260,7 @@ type Status struct {
 	// Applied are the applied migrations in order, as recorded.
 	Applied []Migration
 	// Filling reports that an upgrade still fills the columns of a large table, which open stores do
-	// while they serve. It ends without a further call.
+	// while they serve. It needs no call to end.
 	Filling bool
 	// Lacks are a node's rights that the role lacks, as "DELETE on events". Processes that only
 	// submit or read need fewer. Set by Inspect.

@@ -16,15 +16,15 @@ import (
 // states is large, its transaction only makes the columns; the rest follows in short transactions,
 // while nodes of both versions serve:
 //
-//  1. the engines of the runs, in batches: first of those that are ready, since claims of this
-//     version find them by it;
+//  1. the engines of the runs, in batches: ready runs first, since claims of this version find
+//     runs by them;
 //  2. the index, by CREATE INDEX CONCURRENTLY. Until then claims use the index of earlier versions;
 //  3. removal of that index and of the trigger that fills the engine of a run that becomes ready,
 //     which nodes of earlier versions do not.
 //
 // Until the last step the table filling has the rows of the table migrations from version 3, so
-// that versions which would expect the index do not open the schema. Each step looks for what is
-// left, so any process continues where another one was killed. Any number of processes may try.
+// that versions which would expect the index do not open the schema. Each step reads the state of
+// the upgrade, so any process continues where another one was killed. Any number of processes may try.
 
 // onlineSize is the size of states in bytes from which it is upgraded in this way, and fillRows the
 // number of runs in a batch, which locks them for 20 ms or so.
@@ -124,7 +124,7 @@ func wasDropped(err error) bool {
 	return errors.As(err, &e) && e.Code == "42P01"
 }
 
-// fill executes the steps of an upgrade until none is left. It retries a step that waits too long.
+// fill executes the steps of an upgrade until the last. It retries a step that waits too long.
 func fill(ctx context.Context, db txStarter, schema string, o upgrades) error {
 	o = o.withDefaults()
 	for {
@@ -169,7 +169,7 @@ func fillStep(ctx context.Context, db txStarter, schema string, rows int64, stat
 		return false, err
 	case !*state.built:
 		return inStep(ctx, db, schema, func(tx pgx.Tx) error {
-			// Whoever builds the index has this lock; otherwise it was killed.
+			// The process that builds the index has this lock until it is killed.
 			_, err := tx.Exec(ctx, inSchema(`LOCK TABLE interlude.states IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`, schema))
 			if err == nil {
 				state, err = readFillState(ctx, tx, schema)
@@ -257,7 +257,7 @@ func (s *Store) fillInBackground() {
 	}
 }
 
-// recordedText reads the applied migrations, and those of an upgrade that has not ended.
+// recordedText reads the applied migrations, including an upgrade that has not ended.
 func recordedText(filling bool) string {
 	if !filling {
 		return `SELECT version, name, oldest, sum FROM interlude.migrations ORDER BY version`

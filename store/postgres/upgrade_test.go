@@ -43,7 +43,7 @@ func (w *world) lines(query string) []string {
 	return lines
 }
 
-// upgraded is what an upgrade makes: tables, indexes, triggers, and recorded migrations.
+// upgraded returns the result of an upgrade: tables, indexes, triggers, and recorded migrations.
 func (w *world) upgraded() []string {
 	w.Helper()
 	return w.lines(`SELECT 'column ' || table_name || '.' || column_name FROM information_schema.columns
@@ -54,7 +54,7 @@ func (w *world) upgraded() []string {
 }
 
 // R6: a large database of the first release is served while it is upgraded in batches. Older nodes
-// renew their leases, report and answer without a wait of a second, what they queue is claimed, and a
+// renew their leases, report and answer without a wait of a second, their queued runs are claimed, and a
 // node of this version serves. At the end all is as after an upgrade of a small database.
 func TestR6DatabaseIsServedWhileItIsUpgraded(t *testing.T) {
 	small := old(t)

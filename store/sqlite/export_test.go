@@ -180,5 +180,12 @@ func (o Options) InBatches(rows int64, before func()) Options {
 	return o
 }
 
+// Fill waits for the end of an upgrade in batches.
+func (s *Store) Fill() {
+	if s.unfilled.ended != nil {
+		<-s.unfilled.ended
+	}
+}
+
 // Unfilled reports whether an upgrade in batches has not ended, as far as the store knows.
 func (s *Store) Unfilled() bool { return s.unfilled.has(1) }

@@ -114,7 +114,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
 	}
 	s.ended.Go(s.writer.run)
-	if !o.NoMigrate {
+	if !o.NoMigrate && s.unfilled.has(1) {
+		s.unfilled.ended = make(chan struct{})
 		s.ended.Go(func() { s.fillInBatches(o.upgrades) })
 	}
 	if o.WatchInterval > 0 {

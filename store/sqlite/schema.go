@@ -30,8 +30,8 @@ var migrations = func() []string {
 	return names
 }()
 
-// migrate brings the file to the newest version in one transaction, except for what it leaves to
-// batches (see upgrade.go) in a file of largeSize bytes. Concurrent processes take turns. With
+// migrate brings the file to the newest version in one transaction, except for the batches of a
+// file of largeSize bytes (see upgrade.go). Concurrent processes take turns. With
 // refuseOlder, a file of an older version is refused.
 func migrate(c *conn, refuseOlder bool, largeSize int64) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {

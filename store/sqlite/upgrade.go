@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// The upgrade of a large file of an earlier version. What depends on the number of its runs would
-// lock every other process out for a minute per million: the labels' index, the runs' engines, and
+// The upgrade of a large file of an earlier version. Three parts depend on the number of its runs and
+// would lock every other process out for a minute per million: the labels' index, the runs' engines, and
 // the indexes of queued runs, for which SQLite reads the whole table. So its migration leaves the
 // labels and engines of the runs that it finds to batches, which the open stores write while they
 // serve, and takes the indexes from an empty table. Until the last batch:
@@ -20,7 +20,7 @@ import (
 //   - the table filling has the numbers of the runs that the batches have not reached;
 //   - fillingLevel makes earlier releases refuse the file, since they would miss these runs;
 //   - listings by a label check these runs one by one;
-//   - each update of such a run writes its engine, too.
+//   - each update of an unfilled run writes its engine, too.
 
 // onlineSize is the size in bytes from which a file is upgraded in batches, and fillRows and
 // fillBytes bound a batch: 20 ms or so.
@@ -43,7 +43,10 @@ type upgrades struct {
 
 // unfilled is the range of the runs that the batches may not have reached, as far as this process
 // knows. Runs below next may be filled; last is 0 when all are.
-type unfilled struct{ next, last atomic.Int64 }
+type unfilled struct {
+	next, last atomic.Int64
+	ended      chan struct{} // closed when this process writes no more batches; nil if it writes none
+}
 
 func (u *unfilled) has(row int64) bool { return row <= u.last.Load() }
 
@@ -174,6 +177,7 @@ const (
 // fillInBatches writes batches until the file is filled or the store is closed. It pauses for as long as a
 // batch takes, so that other processes get the write lock.
 func (s *Store) fillInBatches(o upgrades) {
+	defer close(s.unfilled.ended)
 	for s.unfilled.last.Load() > 0 {
 		if o.before != nil {
 			o.before()

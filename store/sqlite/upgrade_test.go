@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -41,7 +40,7 @@ func filled(t *testing.T, path string) (lines []string) {
 	return lines
 }
 
-// labeled lists the runs by labels in every way: a rare one, one of all runs, both, those that wait.
+// labeled lists the runs by labels in every way: a rare one, a common one, both; and the waiting runs.
 func labeled(t *testing.T, s *sqlite.Store) (ids [][]string) {
 	t.Helper()
 	for _, labels := range []map[string]string{{"run": "waiting"}, {"team": "blue"},
@@ -72,7 +71,7 @@ func labeled(t *testing.T, s *sqlite.Store) (ids [][]string) {
 	return ids
 }
 
-// upgraded is what an upgrade in one transaction makes of the file.
+// upgraded returns the content of the file after an upgrade in one transaction.
 func upgraded(t *testing.T) (content []string, lists [][]string, schema []string) {
 	t.Helper()
 	path := old(t)
@@ -120,7 +119,7 @@ func TestR6FileIsServedWhileItIsUpgraded(t *testing.T) {
 	require.True(t, slices.ContainsFunc(claimed, func(c store.Claimed) bool { return c.Run.ID == "answered" }),
 		"it was queued before")
 
-	// A run that is no longer waiting is not among those that wait.
+	// The answered run has left the waiting runs.
 	for i := 1; i < len(lists); i += 2 {
 		lists[i] = slices.DeleteFunc(lists[i], func(id string) bool { return id == "waiting" })
 	}
@@ -156,10 +155,11 @@ func upgradeAndDie(path string) error {
 			select {}
 		}
 	}))
-	for err == nil && s.Unfilled() {
-		time.Sleep(time.Millisecond)
+	if err != nil {
+		return err
 	}
-	return cmp.Or(err, s.Close())
+	s.Fill()
+	return s.Close()
 }
 
 // R6: an upgrade in batches that is killed before, between and after its batches continues where it
