@@ -186,9 +186,10 @@ func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage)
 		q.writeChat(ctx, out, "", 0, err)
 		return
 	}
-	cursor := v.Run.Seq
-	if placed {
-		cursor = min(at.LastEvent, cursor)
+	cursor, err := q.cursorOf(ctx, &v.Run, at, placed, out.held)
+	if err != nil {
+		q.writeChat(ctx, out, "", 0, err)
+		return
 	}
 	if len(answers) > MaxAnswers {
 		q.refuse(http.StatusBadRequest, "too many answers")
@@ -205,6 +206,25 @@ func (q *request) continueChat(ctx context.Context, chat string, m *chatMessage)
 		}
 	}
 	q.writeChat(ctx, out, v.Run.ID, cursor, nil)
+}
+
+// cursorOf returns the place of a client's message in its run. If the page does not keep the message's
+// metadata, it has not seen what follows the first of its questions that was settled.
+func (q *request) cursorOf(ctx context.Context, r *lifecycle.Run, at place, placed bool, held map[int]bool) (
+	uint64, error,
+) {
+	settled := maps.Clone(held)
+	for i := range r.Open {
+		delete(settled, r.Open[i].ID)
+	}
+	maps.DeleteFunc(settled, func(n int, _ bool) bool { return n < 1 || n > r.Interactions })
+	switch {
+	case placed:
+		return min(at.LastEvent, r.Seq), nil
+	case len(settled) > 0:
+		return q.before(ctx, r.ID, settled)
+	}
+	return r.Seq, nil
 }
 
 // ofChat returns a run that the client has named, if it belongs to the chat. Without a name it

@@ -55,7 +55,7 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 		// After the end this succeeds only if the message was an answer.
 		receipt, err := q.Send(ctx, v.Run.ID, front.Answer{Exchange: "message " + m.id, Text: m.text})
 		if err == nil && receipt.Replayed {
-			cursor, err = q.before(ctx, &receipt)
+			cursor, err = q.before(ctx, receipt.RunID, map[int]bool{receipt.ID: true})
 			return v.Run.ID, cursor, err
 		}
 		if err == nil || !v.Ended() {
@@ -80,13 +80,14 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 	return id, 0, err
 }
 
-// before returns the cursor before the event of an accepted answer.
-func (q *request) before(ctx context.Context, receipt *lifecycle.Receipt) (uint64, error) {
-	for e, err := range q.Client().Events(ctx, receipt.RunID, 0) {
+// before returns the cursor before the event that settles the first of these questions, which are
+// settled.
+func (q *request) before(ctx context.Context, run string, questions map[int]bool) (uint64, error) {
+	for e, err := range q.Client().Events(ctx, run, 0) {
 		if err != nil {
 			return 0, err
 		}
-		if n, err := settles(&e); err != nil || n == receipt.ID {
+		if n, err := settles(&e); err != nil || questions[n] {
 			return e.Seq - 1, err
 		}
 	}
