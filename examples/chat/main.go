@@ -38,12 +38,13 @@ func main() {
 	http.Handle("/chat/", chats(lc.Client))
 	http.Handle("/", http.FileServer(http.Dir("public")))
 	go func() { check(lc.Serve(context.Background())) }()
-	check(http.ListenAndServe("127.0.0.1:8080", nil)) //nolint:gosec // an example
+	check(http.ListenAndServe("127.0.0.1:8080", nil))
 }
 
 func chats(client *lifecycle.Client) http.Handler {
 	s, err := ui.New(ui.Config{Client: client,
-		Identify: func(*http.Request) (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada"}, nil }, // your sign-in
+		// Your sign-in:
+		Identify: func(*http.Request) (lifecycle.Actor, error) { return lifecycle.Actor{ID: "ada"}, nil },
 		Start: func(_ context.Context, _ lifecycle.Actor, m ui.Message) (lifecycle.Spec, error) {
 			input, err := json.Marshal(m.Text)
 			return lifecycle.Spec{Input: input}, err

@@ -38,8 +38,8 @@ func openChat(t *testing.T) *world {
 	modules := filepath.Join(example, "..", "..", ".tools", "ui", "node_modules")
 	require.DirExists(t, modules, "run .ci/clients.sh, which needs npm")
 	bundle := filepath.Join(t.TempDir(), "page.js")
-	build := exec.CommandContext(t.Context(), filepath.Join(modules, "@esbuild", "linux-x64", "bin", "esbuild"), "page.jsx",
-		"--bundle", "--minify", "--jsx=automatic", "--outfile="+bundle)
+	esbuild := filepath.Join(modules, "@esbuild", "linux-x64", "bin", "esbuild")
+	build := exec.CommandContext(t.Context(), esbuild, "page.jsx", "--bundle", "--minify", "--jsx=automatic", "--outfile="+bundle)
 	build.Dir, build.Env = example, append(build.Environ(), "NODE_PATH="+modules)
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

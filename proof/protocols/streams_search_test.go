@@ -129,7 +129,8 @@ func TestP4ValidatorsRefuse(t *testing.T) {
 	started := object{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 	for protocol, streams := range map[string][][]object{
 		"agui": {{started}, {{"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}},
-			{started, {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "d"}, {"type": "RUN_ERROR", "message": ""}},
+			{started, {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "d"},
+				{"type": "RUN_ERROR", "message": ""}},
 			{started, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": object{"type": "interrupt"}}}},
 		"aisdk": {{{"type": "unknown"}}, {{"type": "text-delta", "id": "1", "delta": "d"}},
 			{{"type": "tool-output-available", "toolCallId": "1", "output": 1}}},
