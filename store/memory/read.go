@@ -248,12 +248,12 @@ func (s *Store) Voted(ctx context.Context, id, key string) (interaction.Record, 
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	for i := range e.settled {
-		if e.settled[i].Question.VoteWithKey(key) != nil {
-			return store.CloneRecord(e.settled[i]), nil
-		}
+	number, voted := e.voted[key]
+	if !voted || key == "" {
+		return interaction.Record{}, refuse.NoReply(id)
 	}
-	return interaction.Record{}, refuse.NoReply(id)
+	i, _ := e.find(number)
+	return store.CloneRecord(e.settled[i]), nil
 }
 
 // Due implements store.Reader.

@@ -40,6 +40,7 @@ type entry struct {
 	events  []store.Event        // events[i].Seq is i+1
 	settled []interaction.Record // by their numbers
 	keys    map[string]int       // idempotency key → number of the interaction; nil for a few: see byKey
+	voted   map[string]int       // key of a vote → number of the settled interaction; see Voted
 	usage   []store.TurnUsage
 	journal []interaction.JournalEntry
 }
@@ -162,6 +163,12 @@ func (e *entry) find(number int) (i int, settled bool) {
 func (e *entry) settle(r *interaction.Record) {
 	i, _ := e.find(r.Question.ID)
 	e.settled = slices.Insert(e.settled, i, *r)
+	for j := range r.Question.Votes {
+		if e.voted == nil {
+			e.voted = make(map[string]int)
+		}
+		e.voted[r.Question.Votes[j].Key] = r.Question.ID
+	}
 	if e.keys != nil && r.Key != "" {
 		e.keys[r.Key] = r.Question.ID
 	}

@@ -143,6 +143,8 @@ var pruneText = sql(`WITH old AS MATERIALIZED (
 		DELETE FROM interlude.events WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), settled AS (
 		DELETE FROM interlude.settled WHERE run = ANY (ARRAY (SELECT n FROM old))
+	), voted AS (
+		DELETE FROM interlude.voted WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), usage AS (
 		DELETE FROM interlude.usage WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), journal AS (

@@ -133,7 +133,7 @@ const neededRights = `(VALUES
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('asked', ARRAY['SELECT', 'INSERT', 'DELETE']), ('usage', ARRAY['SELECT', 'INSERT', 'DELETE']),
-	('journal', ARRAY['SELECT', 'INSERT', 'DELETE']),
+	('journal', ARRAY['SELECT', 'INSERT', 'DELETE']), ('voted', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('feed', ARRAY['SELECT', 'DELETE']),
 	('feeds', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']))`
 

@@ -84,7 +84,8 @@ func TestInspectNamesMissingRights(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"DELETE on asked", "DELETE on departed", "DELETE on events", "DELETE on feed",
 		"DELETE on feeds", "DELETE on journal",
-		"DELETE on nodes", "DELETE on runs", "DELETE on settled", "DELETE on states", "DELETE on usage"}, have.Lacks)
+		"DELETE on nodes", "DELETE on runs", "DELETE on settled", "DELETE on states", "DELETE on usage",
+		"DELETE on voted"}, have.Lacks)
 	w.exec(`GRANT DELETE ON ALL TABLES IN SCHEMA ` + w.quoted() + ` TO ` + name)
 	have, err = postgres.Inspect(t.Context(), dsn, w.schema)
 	require.NoError(t, err)

@@ -82,9 +82,9 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 //
 //	GRANT USAGE ON SCHEMA interlude TO node;
 //	GRANT SELECT ON ALL TABLES IN SCHEMA interlude TO node;
-//	GRANT INSERT ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.asked, interlude.usage, interlude.journal, interlude.nodes, interlude.departed, interlude.pools, interlude.feeds TO node;
+//	GRANT INSERT ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.voted, interlude.asked, interlude.usage, interlude.journal, interlude.nodes, interlude.departed, interlude.pools, interlude.feeds TO node;
 //	GRANT UPDATE ON interlude.states, interlude.nodes, interlude.pools, interlude.feeds TO node;
-//	GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.asked, interlude.usage, interlude.journal, interlude.nodes, interlude.departed, interlude.feeds, interlude.feed TO node;
+//	GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.voted, interlude.asked, interlude.usage, interlude.journal, interlude.nodes, interlude.departed, interlude.feeds, interlude.feed TO node;
 func Migrate(ctx context.Context, dsn, schema string) error {
 	err := withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
 		if err := migrate(ctx, conn, schema, migrations, upgrades{}); err != nil {

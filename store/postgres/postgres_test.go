@@ -115,7 +115,7 @@ func lose(tb testing.TB, s store.Store, table storetest.Table, id string, last b
 	require.NoError(tb, err)
 	defer pool.Close()
 	column := map[storetest.Table]string{storetest.Journal: "entry", storetest.Settled: "id",
-		storetest.Events: "last"}[table]
+		storetest.Events: "last", storetest.Votes: "ctid"}[table]
 	order := map[bool]string{false: "", true: " DESC"}[last]
 	of := func(name string) string { return pgx.Identifier{p.o.Schema, name}.Sanitize() }
 	deleted, err := pool.Exec(tb.Context(), "DELETE FROM "+of(string(table))+" WHERE (run, "+column+") = (SELECT run, "+
@@ -157,4 +157,16 @@ func TestStories(t *testing.T) {
 		o.Schema = "t_" + rand.Text()
 		return func(tb testing.TB) store.Store { return at(tb, s.dsn, o) }
 	})
+}
+
+// C5: the look-up of a vote's key reads no settled question that lacks a vote with the key, however
+// many the run has.
+func TestVoteIsFoundWithoutReadingTheHistory(t *testing.T) {
+	t.Parallel()
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	w.commit(s, created("r"))
+	w.exec(`INSERT INTO ` + w.quoted() + `.settled (run, id, record) SELECT n, 1, '"key":"k"'::bytea FROM ` +
+		w.quoted() + `.runs`)
+	_, err := s.Voted(t.Context(), "r", "k")
+	require.ErrorIs(t, err, store.ErrNotFound, "the damaged question was not read")
 }

@@ -175,7 +175,11 @@ var (
 		LEFT JOIN interlude.usage u ON u.run = r.n WHERE r.id = $1::text ORDER BY u.attempt`)
 	historyText = sql(pageOfHistory("t.id > $2::bigint", "t.id"))
 	newestText  = sql(pageOfHistory("t.id < $2::bigint", "t.id DESC"))
-	votedText   = sql(
+	votedText   = sql(`SELECT s.record, (SELECT count(*) FROM interlude.voted v WHERE v.run = r.n),
+			(SELECT t.record FROM interlude.voted v JOIN interlude.settled t ON t.run = v.run AND t.id = v.id
+				WHERE v.run = r.n AND v.key = $2::bytea ORDER BY v.id LIMIT 1)
+		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+	votedAnywhereText = sql(
 		`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n
 			AND position($2::bytea IN t.record) > 0 WHERE r.id = $1::text ORDER BY t.id`)
 )
@@ -318,13 +322,36 @@ func (r *reader) History(ctx context.Context, id string, q store.HistoryQuery) (
 	return l.run, l.history, err
 }
 
-// Voted implements store.Reader.
+// Voted implements store.Reader. Where voted lacks votes, which an earlier release wrote, it reads
+// the questions that may have the key.
 func (r *reader) Voted(ctx context.Context, id, key string) (found interaction.Record, _ error) {
 	if !storable(id) {
 		return found, refuse.NotFound(id)
 	}
-	has := false
+	var indexed int64
+	var run, body []byte
 	_, err := readOne(ctx, r, id, r.texts[votedText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		return none, row.Scan(&run, &indexed, &body)
+	}, id, []byte(key))
+	if err != nil {
+		return found, err
+	}
+	if body != nil && key != "" {
+		return entry.DecodeSettled(body)
+	}
+	current, err := store.Decode(run)
+	switch {
+	case err != nil:
+		return found, err
+	case indexed == int64(entry.SettledVotes(&current)):
+		return found, refuse.NoReply(id)
+	}
+	return r.votedAnywhere(ctx, id, key)
+}
+
+func (r *reader) votedAnywhere(ctx context.Context, id, key string) (found interaction.Record, _ error) {
+	has := false
+	_, err := readOne(ctx, r, id, r.texts[votedAnywhereText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var body pgtype.DriverBytes
 		if err := row.Scan(&body); err != nil || body == nil || has {
 			return none, err

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -84,8 +85,8 @@ type updateKind struct {
 	// usage is for commits with usage, which are fenced. Most have none, and avoid its columns'
 	// cost.
 	usage bool
-	// several is for commits that settle several questions, or change an audience. If fenced, it
-	// also has the columns of usage and journals.
+	// several is for commits that settle several questions or a question with votes, or change an
+	// audience. If fenced, it also has the columns of usage and journals.
 	several bool
 	// one is for a single commit: see rowsText.
 	one bool
@@ -128,9 +129,9 @@ func updateStatement(k updateKind) string {
 		insert += `, further AS (
 			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
 				FROM ` + further + ` AS f (run, question, record) JOIN state ON state.n = f.run
-		)` + askedText(first)
+		)` + askedText(first) + insertVoted(first+5)
 		if k.usage { // only roles that execute runs may write journals
-			insert += journalText(first + 5)
+			insert += journalText(first + 8)
 		}
 	}
 	returned := strings.ReplaceAll(columns, ", ", ", v.")
@@ -192,6 +193,7 @@ type updateColumns struct {
 	usage                                                 usageColumns
 	further                                               furtherColumns
 	asked                                                 askedColumns
+	voted                                                 votedColumns
 	journal                                               journalColumns
 }
 
@@ -200,6 +202,32 @@ type updateColumns struct {
 type furtherColumns struct {
 	run, question []int64
 	record        [][]byte
+}
+
+// votedColumns are updateTexts' arguments for several, one row per vote on a settled question.
+type votedColumns struct {
+	run, question []int64
+	key           [][]byte
+}
+
+func (v *votedColumns) add(p *pendingCommit) {
+	for i := range p.Settled {
+		q := &p.Settled[i].Question
+		for j := range q.Votes {
+			v.run, v.question = append(v.run, p.row), append(v.question, int64(q.ID))
+			v.key = append(v.key, []byte(q.Votes[j].Key))
+		}
+	}
+}
+
+// insertVoted is the part of a statement that indexes the stored commits' votes. first is the
+// number of its first of three arguments.
+func insertVoted(first int) string {
+	return fmt.Sprintf(`, voted AS (
+			INSERT INTO interlude.voted (run, key, id, part) SELECT v.run, v.key, v.question, v.part
+				FROM unnest($%d::bigint[], $%d::bigint[], $%d::bytea[]) WITH ORDINALITY
+					AS v (run, question, key, part) JOIN state ON state.n = v.run
+		)`, first, first+1, first+2)
 }
 
 // usageColumns are updateTexts' arguments for usage. A commit without usage has the attempt 0.
@@ -260,6 +288,7 @@ func (u *updateColumns) add(p *pendingCommit) {
 			append(f.record, p.SettledRecords[i])
 	}
 	u.asked.add(p)
+	u.voted.add(p)
 	u.journal.add(p)
 	u.recovered = append(u.recovered, recoveredColumn(r))
 	u.node, u.held = append(u.node, node), append(u.held, held)
@@ -320,7 +349,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 		k.fenced, k.usage = k.fenced || p.Fence != nil, k.usage || p.Usage != nil
 	}
 	journal := len(u.journal.run) > 0
-	k.several = len(u.further.run) > 0 || len(u.asked.changed) > 0 || journal
+	k.several = len(u.further.run) > 0 || len(u.asked.changed) > 0 || len(u.voted.run) > 0 || journal
 	k.usage = k.usage || journal || k.fenced && k.several
 	k.fenced = k.fenced || k.usage
 	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.engine, u.delayedUntil, u.slot, u.owner, u.epoch,
@@ -337,7 +366,8 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	}
 	if k.several {
 		arguments = append(arguments, u.further.run, u.further.question, u.further.record,
-			u.asked.changed, u.asked.run, u.asked.since, u.asked.principal, u.asked.id)
+			u.asked.changed, u.asked.run, u.asked.since, u.asked.principal, u.asked.id,
+			u.voted.run, u.voted.question, u.voted.key)
 	}
 	if k.several && k.usage {
 		arguments = append(arguments, u.journal.run, u.journal.number, u.journal.path, u.journal.name,

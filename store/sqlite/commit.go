@@ -284,6 +284,14 @@ func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 			return err
 		}
 		w.countRow(len(e.SettledRecords[i]))
+		for part := range e.Settled[i].Question.Votes {
+			_, err := w.exec(`INSERT INTO voted (run, key, id, part) VALUES (?, ?, ?, ?)`, s.row,
+				e.Settled[i].Question.Votes[part].Key, int64(e.Settled[i].Question.ID), int64(part))
+			if err != nil {
+				return err
+			}
+			w.countRow(0)
+		}
 	}
 	if u := e.Usage; u != nil {
 		_, err := w.exec(`INSERT INTO usage (run, attempt, input, output, cost, worked) VALUES (?, ?, ?, ?, ?, ?)`,

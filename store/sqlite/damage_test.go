@@ -292,3 +292,20 @@ func claim(node string) store.ClaimRequest {
 		return store.Commit{Run: r, Expect: expect, Events: []store.Event{{Seq: r.Seq, Body: []byte(`"started"`)}}}, nil
 	}}
 }
+
+// C5: the look-up of a vote's key reads no settled question that lacks a vote with the key, however
+// many the run has.
+func TestVoteIsFoundWithoutReadingTheHistory(t *testing.T) {
+	path := closedFile(t)
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(),
+		`INSERT INTO settled (run, id, record) SELECT n, 1, CAST('"key":"k"' AS BLOB) FROM runs`)
+	require.NoError(t, err)
+	s, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Voted(t.Context(), "kept", "k")
+	require.ErrorIs(t, err, store.ErrNotFound, "the damaged question was not read")
+}

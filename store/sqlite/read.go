@@ -170,24 +170,32 @@ func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (r
 	return run, history, err
 }
 
-// Voted implements store.Reader.
+// Voted implements store.Reader. Where voted lacks votes, which an earlier release wrote, it reads
+// the questions that may have the key.
 func (s *Store) Voted(ctx context.Context, id, key string) (record interaction.Record, _ error) {
+	text, needle := `SELECT record FROM settled WHERE (run, id) = (SELECT run, id FROM voted WHERE run = ?1 AND key = ?2
+		ORDER BY id LIMIT 1)`, driver.Value(key)
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
-			r, err := c.one(`SELECT n FROM runs WHERE id = ?`, id)
-			if errors.Is(err, errNoRow) {
-				return refuse.NotFound(id)
-			}
+			var run store.Run
+			n, err := c.loadRun(id, &run)
 			if err != nil {
 				return err
+			}
+			r, err := c.one(`SELECT count(*) FROM voted WHERE run = ?`, n)
+			if err != nil {
+				return err
+			}
+			if r.int(0) != int64(entry.SettledVotes(&run)) {
+				text = `SELECT record FROM settled WHERE run = ?1 AND instr(record, ?2) > 0 ORDER BY id`
+				needle = entry.VoteKey(key)
 			}
 			err = c.each(ctx, func(r row) (err error) {
 				if record, err = entry.DecodeSettled(r.blob(0)); err == nil && record.Question.VoteWithKey(key) != nil {
 					err = errPageFull
 				}
 				return err
-			}, `SELECT record FROM settled WHERE run = ? AND instr(record, ?) > 0 ORDER BY id`, r.int(0),
-				entry.VoteKey(key))
+			}, text, n, needle)
 			switch {
 			case err == nil:
 				return refuse.NoReply(id)

@@ -155,6 +155,9 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 //
 // A row of asked links a person or group to a run with an open question for them (package asked).
 //
+// A row of voted is a vote on a settled question, found by the vote's idempotency key, ” for none;
+// part counts the question's votes. Earlier releases write no rows: see Voted.
+//
 // The row of wal links the file and its WAL: see wal.go.
 //
 // A row of noted has the commits of one transaction that some feed has not acknowledged. size is
@@ -212,6 +215,16 @@ CREATE TABLE IF NOT EXISTS asked (
 	run       INTEGER NOT NULL,
 	PRIMARY KEY (principal, since, run_id)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS voted (
+	run  INTEGER NOT NULL,
+	key  TEXT    NOT NULL,
+	id   INTEGER NOT NULL,
+	part INTEGER NOT NULL,
+	PRIMARY KEY (run, key, id, part)
+) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS runs_pruned_voted AFTER DELETE ON runs BEGIN
+	DELETE FROM voted WHERE run = old.n;
+END;
 CREATE TABLE IF NOT EXISTS wal (
 	current  TEXT NOT NULL,
 	previous TEXT NOT NULL,

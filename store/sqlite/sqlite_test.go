@@ -73,6 +73,8 @@ func lose(tb testing.TB, s store.Store, table storetest.Table, id string, last b
 			`(k) FROM log, r WHERE k > low AND k < high)`,
 		storetest.Settled: `DELETE FROM settled WHERE (run, id) = (SELECT run, ` + which +
 			`(settled.id) FROM settled JOIN runs ON n = run WHERE runs.id = ?)`,
+		storetest.Votes: `DELETE FROM voted WHERE (run, id, part) = (SELECT run, ` + which +
+			`(voted.id), 0 FROM voted JOIN runs ON n = run WHERE runs.id = ?)`,
 	}[table]
 	result, err := db.ExecContext(tb.Context(), text, id)
 	require.NoError(tb, err)

@@ -17,6 +17,7 @@ const (
 	Journal Table = "journal"
 	Settled Table = "settled"
 	Events  Table = "events"
+	Votes   Table = "voted" // an index of keys, which a store may lose without a reader's notice
 )
 
 func (w *world) lose(table Table, id string, last bool) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,44 @@ var voteCases = []promised{
 			}
 			require.ErrorIs(w, second(w.store.Voted(w.ctx, "nowhere", key)), store.ErrNotFound)
 		},
+	},
+	{
+		"votes/a key is found among many votes",
+		"Each vote on any settled question is found by its key, also where votes have no keys, a person has " +
+			"rejected, or the store has lost a row of its index; a pruned run leaves none (C5, K5, I9).",
+		eachEnd(func(w *world, id string, last bool) {
+			r := w.running(id)
+			for i := range 4 {
+				asked := severalDecide(Asked(r, w.tick(), false, w.now), 3)
+				number := asked.Run.Open[0].ID
+				r = w.commit(asked)
+				r = w.commit(Voted(r, w.tick(), number, "ada", fmt.Sprint("a", i)))
+				r = w.commit(Voted(r, w.tick(), number, "bob", ""))
+				w.commit(Answered(r, w.tick(), fmt.Sprint("reply", i)))
+				r = w.start("n")
+			}
+			found := func() {
+				for _, s := range []store.Store{w.store, w.also()} {
+					for i := range 4 {
+						got, err := s.Voted(w.ctx, id, fmt.Sprint("a", i))
+						require.NoError(w, err)
+						require.Equal(w, i+1, got.Question.ID)
+					}
+					for _, key := range []string{"", "a", "a4", "reply1"} {
+						require.ErrorIs(w, second(s.Voted(w.ctx, id, key)), store.ErrNotFound, "key %q", key)
+					}
+				}
+			}
+			found()
+			w.lose(Votes, id, last)
+			found()
+			r = w.commit(ended(r, w.tick(), "canceled"))
+			_, err := w.store.Prune(w.ctx, w.tick(), 10)
+			require.NoError(w, err)
+			r = w.running(id)
+			require.ErrorIs(w, second(w.store.Voted(w.ctx, id, "a1")), store.ErrNotFound)
+			w.commit(ended(r, w.tick(), "canceled"))
+		}),
 	},
 	{
 		"votes/a record that contradicts its votes is refused",

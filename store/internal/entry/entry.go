@@ -97,6 +97,16 @@ func DecodeSettled(body []byte) (r interaction.Record, _ error) {
 	return r, nil
 }
 
+// SettledVotes returns the number of votes on the run's settled questions. An index that has fewer
+// rows lacks votes of an earlier release, which wrote none.
+func SettledVotes(r *store.Run) int {
+	votes := r.Votes
+	for i := range r.Open {
+		votes -= len(r.Open[i].Votes)
+	}
+	return votes
+}
+
 // VoteKey returns bytes that the encoded interaction has if one of its votes has the key. Others
 // may have them too, so the decoded votes decide.
 func VoteKey(key string) []byte {
