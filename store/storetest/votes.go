@@ -116,7 +116,7 @@ var voteCases = []promised{
 			found()
 			w.lose(Votes, id, last)
 			found()
-			r = w.commit(ended(r, w.tick(), "canceled"))
+			w.commit(ended(r, w.tick(), "canceled"))
 			_, err := w.store.Prune(w.ctx, w.tick(), 10)
 			require.NoError(w, err)
 			r = w.running(id)
