@@ -41,6 +41,9 @@ type Config struct {
 	Hold time.Duration
 	// Streams is the maximum number of concurrent requests of one principal; DefaultStreams when 0.
 	Streams int
+	// Origins are other sites whose pages may make requests, for example "https://desk.example.com".
+	// The host adds the headers for cross-origin reads (CORS). Empty: only pages of the same origin.
+	Origins []string
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -115,9 +116,15 @@ func TestP5RequestsAreBounded(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/chat", strings.NewReader(hello))
 	r.Header.Set("Authorization", "Bearer ada")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.Header.Set("Origin", "https://desk.example.com")
 	w := httptest.NewRecorder()
 	s.Chat().ServeHTTP(w, r)
 	require.Equal(t, http.StatusForbidden, w.Code)
+	trusting := newServer(t, host(t, asker), func(c *ui.Config) { c.Origins = []string{"https://desk.example.com"} })
+	w = httptest.NewRecorder()
+	r.Body = io.NopCloser(strings.NewReader(hello))
+	trusting.Chat().ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code)
 }
 
 // P2, P5: a person has a bounded number of streams. The stream of a run that waits for others is kept
@@ -290,6 +297,7 @@ func TestP5TheConfigurationIsChecked(t *testing.T) {
 		"Client":   {Identify: identify, Start: starts},
 		"Identify": {Client: client, Start: starts},
 		"Start":    {Client: client, Identify: identify},
+		"Origins":  {Client: client, Identify: identify, Start: starts, Origins: []string{"example.com"}},
 		"Hold":     {Client: client, Identify: identify, Start: starts, Hold: -1},
 	} {
 		_, err := ui.New(c)

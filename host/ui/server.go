@@ -29,7 +29,8 @@ const maxStreams = 1000
 
 // Server streams runs to chat pages. It is safe for concurrent use.
 type Server struct {
-	config Config
+	config   Config
+	sameSite *http.CrossOriginProtection
 
 	closed context.Context //nolint:containedctx // ends all streams
 	close  context.CancelFunc
@@ -44,7 +45,12 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: cfg, streams: make(map[string]int)}
+	s := &Server{config: cfg, sameSite: http.NewCrossOriginProtection(), streams: make(map[string]int)}
+	for _, origin := range cfg.Origins {
+		if err := s.sameSite.AddTrustedOrigin(origin); err != nil {
+			return nil, errConfig("Origins", "origins like https://example.com")
+		}
+	}
 	s.closed, s.close = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -72,7 +78,7 @@ const (
 
 // handler identifies and counts the callers. Requests from pages of other sites are refused.
 func (s *Server) handler(via string, serve func(context.Context, *request)) http.Handler {
-	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.sameSite.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, body := reqbody.Limit(w, r, bodyTime)
 		q := &request{server: s, via: via, w: w, http: r, input: body}
 		actor, err := s.config.Identify(r)

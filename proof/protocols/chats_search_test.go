@@ -161,6 +161,22 @@ func TestP4UseChatLearnsTheAnswerFromElsewhere(t *testing.T) {
 	p.idle(2)
 }
 
+// P3, P4: useChat: the person has answered, and another person has not. The page waits, and does not
+// send its messages again.
+func TestP3UseChatWaitsForOthers(t *testing.T) {
+	p := newDesk(t, "ui").chat("c")
+	require.Equal(t, "| ask_user:input-available", parts(p.do("send", object{"text": "mixed"})))
+	end := p.do("output", object{"question": 1, "output": "blue"})
+	require.Equal(t, "other", end["reason"], "%v", end)
+	state, _ := end["state"].(object)
+	require.Contains(t, state["status"], "waits for bob")
+	p.idle(2)
+	p.bob(lifecycle.Reply{ID: 2, Decision: lifecycle.Approve})
+	end = p.do("resume", nil)
+	require.Equal(t, "| ask_user:output-available dynamic-tool:output-available | blue, "+approved, parts(end))
+	p.idle(3)
+}
+
 // P4: HttpAgent: two rounds, two questions at once, partly answered, and a denial.
 func TestP4HttpAgentAnswers(t *testing.T) {
 	d := newDesk(t, "ui")

@@ -228,6 +228,9 @@ func init() { //nolint:gochecknoinits // the agent looks up its tool in the tabl
 		fixtures["two"+suffix] = fixture{serve: serve, act: two}
 		fixtures["approve"+suffix] = fixture{serve: serve, act: approve}
 	}
+	forBob := refund
+	forBob.To = &lifecycle.Audience{Users: []string{"bob"}}
+	fixtures["mixed"] = fixture{act: askOnce(text, forBob)}
 	fixtures["work"] = fixture{act: func(ctx context.Context, t engine.Turn, a arguments) (engine.Outcome, error) {
 		if len(t.Answers) > 0 {
 			return approve(ctx, t, a)
