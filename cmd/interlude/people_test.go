@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -10,6 +11,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/host/signin"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 // R3: with a provider in the file, a browser is redirected to the sign-in, and programs get 401 or
@@ -72,4 +77,50 @@ func TestR3ServeRedirectsBrowsersAndAcceptsTokens(t *testing.T) {
 	require.Equal(t, misused, called(t, "", "token", "list", "-db", db+"x").status)
 	_, err := os.Stat(db + "x.notices")
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// R3: on PostgreSQL the tables of the sign-in are in the runs' database. Processes that start at the
+// same time create them once, and each sees the others' tokens and ends of sessions.
+func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	require.Zero(t, called(t, "", "migrate", "-db", dsn).status)
+	stores := make([]*signin.Store, 4)
+	var starts errgroup.Group
+	for i := range stores {
+		starts.Go(func() error {
+			db, err := sql.Open("pgx", dsn)
+			if err == nil {
+				t.Cleanup(func() { db.Close() })
+				stores[i], err = signin.OpenPostgreSQL(t.Context(), db)
+			}
+			return err
+		})
+	}
+	require.NoError(t, starts.Wait())
+	var made struct{ ID, Token string }
+	create := func(person string) {
+		created := called(t, "", "token", "create", "-db", dsn, "-json", "-scope", "answer", "-group", "desk", person)
+		require.Zero(t, created.status, created.side)
+		require.NoError(t, json.Unmarshal([]byte(created.out), &made))
+	}
+	now := time.Now()
+	valid := func() (all []bool) {
+		now = now.Add(time.Minute) // what a process has read is too old
+		for _, store := range stores {
+			token, err := store.Token(t.Context(), made.Token, now)
+			require.True(t, err != nil || token.Person != "" && token.Scope == signin.ScopeAnswer)
+			all = append(all, err == nil)
+		}
+		return all
+	}
+	create("CI")
+	require.Equal(t, []bool{true, true, true, true}, valid())
+	require.Contains(t, called(t, "", "token", "list", "-db", dsn).out, made.ID)
+	require.Zero(t, called(t, "", "token", "revoke", "-db", dsn, made.ID).status)
+	require.Equal(t, make([]bool, 4), valid())
+	create("Ada@example.com")
+	for range 2 { // the second changes the time of the first
+		require.Zero(t, called(t, "", "token", "leave", "-db", dsn, "ada@EXAMPLE.com").status)
+	}
+	require.Equal(t, make([]bool, 4), valid())
 }
