@@ -30,6 +30,13 @@ type Actor struct {
 	// which keeps its spelling, belongs to the actor if Fold maps it to ID. Fold must be safe for
 	// concurrent use. It is not stored.
 	Fold func(id string) string `json:"-"`
+	// For is the ID of the absent person for whom the actor acts as a deputy: one of Principals.
+	// Empty: the actor acts for themselves. Only calls about an open question use it.
+	For string `json:",omitempty"`
+	// Principals are the people for whom the actor may act, at most MaxPrincipals. A client of
+	// package lifecycle reads them from its Directory before each decision, and ignores those of its
+	// caller. They are not stored.
+	Principals []Principal `json:"-"`
 }
 
 // Is reports whether a stored ID names the actor, compared after Fold. An actor without an ID
@@ -38,17 +45,21 @@ func (a *Actor) Is(id string) bool {
 	return a.ID != "" && (id == a.ID || a.Fold != nil && a.Fold(id) == a.ID)
 }
 
-func (a Actor) IsZero() bool { return a.ID == "" && len(a.Groups) == 0 && a.Via == "" }
+func (a Actor) IsZero() bool { return a.ID == "" && len(a.Groups) == 0 && a.Via == "" && a.For == "" }
 
-// Equal reports whether both actors are equal, with their groups in the same order.
+// Equal reports whether both actors are equal, with their groups in the same order. Principals do
+// not count.
 func (a Actor) Equal(b Actor) bool {
-	return a.ID == b.ID && a.Via == b.Via && slices.Equal(a.Groups, b.Groups)
+	return a.ID == b.ID && a.Via == b.Via && a.For == b.For && slices.Equal(a.Groups, b.Groups)
 }
 
 func (a Actor) String() string {
 	id := a.ID
 	if id == "" {
 		id = "an actor without a name"
+	}
+	if a.For != "" {
+		id += " for " + a.For
 	}
 	if a.Via != "" {
 		return fmt.Sprintf("%s (by %s)", id, a.Via)
@@ -68,6 +79,12 @@ func (a Actor) Validate() error {
 	}
 	if IsPolicy(a.ID) {
 		return &FieldError{"Actor", a.ID, "an ID that does not begin with " + PolicyActor + ", which names policies"}
+	}
+	if wrong(a.For, MaxActor) {
+		return &FieldError{"Actor.For", size(a.For), want(MaxActor)}
+	}
+	if a.For != "" && (a.ID == "" || a.For == a.ID) {
+		return &FieldError{"Actor.For", fmt.Sprintf("%.40q", a.For), "another person, and an actor with an ID"}
 	}
 	if wrong(a.Via, MaxVia) {
 		return &FieldError{"Actor.Via", size(a.Via), want(MaxVia)}

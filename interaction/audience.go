@@ -43,13 +43,17 @@ type AskPolicy struct {
 }
 
 // Admits reports whether the actor may answer; nil admits everybody. Only nil admits an actor
-// without an ID, since Except could name that actor.
+// without an ID, since Except could name that actor. A deputy (Actor.For) may answer if the
+// principal may, unless Except names the deputy.
 func (a *Audience) Admits(actor Actor) bool {
 	switch {
 	case a == nil:
 		return true
 	case actor.ID == "" || slices.ContainsFunc(a.Except, actor.Is):
 		return false
+	case actor.For != "":
+		p := actor.principal()
+		return p != nil && a.Admits(Actor{ID: p.ID, Groups: p.Groups, Fold: actor.Fold})
 	case a.Everybody || slices.ContainsFunc(a.Users, actor.Is):
 		return true
 	}

@@ -18,15 +18,17 @@ type Claim struct {
 	Actor string    `json:"actor"`
 	Via   string    `json:"via,omitempty"` // front end of the actor
 	Until time.Time `json:"until"`
+	For   string    `json:"for,omitempty"` // the person for whom the actor, a deputy, has claimed
 }
 
 // Lasts reports whether the claim has not expired; false for nil.
 func (c *Claim) Lasts(now time.Time) bool { return c != nil && now.Before(c.Until) }
 
 // Excludes reports whether the claim prevents the actor from answering. A current claim excludes
-// every actor without an ID.
+// every actor without an ID. It does not exclude a deputy who acts for the claimant, nor the person
+// for whom a deputy has claimed.
 func (c *Claim) Excludes(actor Actor, now time.Time) bool {
-	return c.Lasts(now) && !actor.Is(c.Actor)
+	return c.Lasts(now) && !actor.Is(c.Actor) && !actor.ActsFor(c.Actor) && (c.For == "" || !actor.Is(c.For))
 }
 
 // Validate returns an error if the claim cannot be stored.
@@ -93,7 +95,7 @@ func (q *Question) Claimant(actor Actor, now time.Time) Actor {
 }
 
 func (q Question) ClaimedBy(actor Actor, until time.Time) Question {
-	q.Claim = &Claim{Actor: actor.ID, Via: actor.Via, Until: until}
+	q.Claim = &Claim{Actor: actor.ID, Via: actor.Via, Until: until, For: actor.For}
 	return q
 }
 

@@ -104,6 +104,8 @@ type Answer struct {
 	Votes []Vote `json:"votes,omitempty"`
 	// Ref is copied from the question, to identify it among several.
 	Ref string `json:"ref,omitempty"`
+	// For is the person for whom the Actor, a deputy, has answered.
+	For string `json:"for,omitempty"`
 }
 
 // Record is one entry of a run's history: a question and its resolution, if settled.

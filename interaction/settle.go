@@ -62,12 +62,21 @@ func (r Reply) digest(suffix string) string {
 // Answer converts the reply to the answer of a question that takes text; AnswerTo does for any
 // question.
 func (r Reply) Answer(now time.Time) Answer {
-	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, Via: r.Actor.Via, AcceptedAt: now}
+	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor.ID, Via: r.Actor.Via, AcceptedAt: now,
+		For: r.Actor.For}
 }
 
 // Settle returns the history entry of an answered question, with the reply's key, if any, and
-// digest.
+// digest. A deputy's answer claims the question, for Record.For.
 func Settle(q Question, a Answer, key, digest string) Record {
+	by := Actor{ID: a.Actor, Via: a.Via, For: a.For}
+	switch c := q.Claim; {
+	case q.DecidedBySeveral(): // its votes say for whom
+	case a.For != "":
+		q = q.ClaimedBy(by, a.AcceptedAt)
+	case c != nil && c.For != "" && c.Actor == a.Actor:
+		q = q.ClaimedBy(by, c.Until)
+	}
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
 	r.Value, r.Decision, r.Via = a.Value, a.Decision, a.Via
 	if a.Decision == Edit {
@@ -80,6 +89,18 @@ func Settle(q Question, a Answer, key, digest string) Record {
 		r.Key, r.Digest = key, digest
 	}
 	return r
+}
+
+// For returns the person for whom the Actor, a deputy, has answered; empty if the actor has answered
+// for themselves.
+func (r *Record) For() string {
+	if c := r.Question.Claim; r.Resolution == UserReply && c != nil && c.Actor == r.Actor {
+		return c.For
+	}
+	if n := len(r.Question.Votes); n > 0 && r.Resolution == UserReply && r.Question.Votes[n-1].Actor == r.Actor {
+		return r.Question.Votes[n-1].For
+	}
+	return ""
 }
 
 func Abandon(q Question, at time.Time) Record {

@@ -47,7 +47,7 @@ func (r Record) Answer() Answer {
 		a.Text, a.Ref = r.Response, r.Question.Ref
 		return a
 	case UserReply, DefaultAnswer:
-		reply := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via}, Value: r.Value,
+		reply := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via, For: r.For()}, Value: r.Value,
 			Decision: r.Decision}
 		a := reply.AnswerTo(&r.Question, r.ResolvedAt)
 		a.Resolution = r.Resolution

@@ -27,6 +27,8 @@ type Vote struct {
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	Seen   string `json:"seen,omitempty"`
+	// For is the person for whom the actor, a deputy, has voted. Both have voted then.
+	For string `json:"for,omitempty"`
 }
 
 // ErrVoted is matched by every VotedError.
@@ -49,9 +51,14 @@ func (e *VotedError) Is(target error) bool { return target == ErrVoted }
 // DecidedBySeveral reports whether the approval needs more than one person to approve or reject it.
 func (q *Question) DecidedBySeveral() bool { return q.Need > 1 || q.Rejects > 1 }
 
-// VoteOf returns the actor's vote, or nil.
+// VoteOf returns the vote in which the actor, or the person for whom the actor acts, has taken
+// part, as the voter or as the voter's principal; nil without one. So one person decides once,
+// whether for themselves or for another.
 func (q *Question) VoteOf(actor Actor) *Vote {
-	i := slices.IndexFunc(q.Votes, func(v Vote) bool { return actor.Is(v.Actor) })
+	i := slices.IndexFunc(q.Votes, func(v Vote) bool {
+		return actor.Is(v.Actor) || actor.ActsFor(v.Actor) ||
+			v.For != "" && (actor.Is(v.For) || actor.ActsFor(v.For))
+	})
 	if i < 0 {
 		return nil
 	}
@@ -88,7 +95,8 @@ func (q *Question) Decides(d Decision) bool {
 
 // WithVote returns the question with the reply added as a vote. q's votes do not change.
 func (q Question) WithVote(r Reply, now time.Time) Question {
-	v := Vote{Actor: r.Actor.ID, Via: r.Actor.Via, Decision: r.Decision, Text: r.Text, VotedAt: now, Seen: r.Seen}
+	v := Vote{Actor: r.Actor.ID, Via: r.Actor.Via, Decision: r.Decision, Text: r.Text, VotedAt: now, Seen: r.Seen,
+		For: r.Actor.For}
 	if r.Key != "" {
 		v.Key, v.Digest = r.Key, r.DigestFor(&q)
 	}
@@ -117,12 +125,17 @@ func (r Reply) validateVote(q *Question) error {
 }
 
 // DigestFor returns the Digest of a reply to this question. For an approval by several people it
-// includes the author, since another person's same text is another vote.
+// includes the author, since another person's same text is another vote. A deputy's includes the
+// principal.
 func (r Reply) DigestFor(q *Question) string {
+	suffix := ""
 	if q != nil && q.DecidedBySeveral() {
-		return r.digest("\x00\x00" + r.Actor.ID)
+		suffix = "\x00\x00" + r.Actor.ID
 	}
-	return r.digest("")
+	if r.Actor.For != "" {
+		suffix += "\x00\x00\x00" + r.Actor.For
+	}
+	return r.digest(suffix)
 }
 
 // ValidateVotes returns an error if a number is out of range.
@@ -168,6 +181,9 @@ func ValidateVoters(q Question) error {
 	voted, more := &Audience{}, ""
 	for i := range q.Votes {
 		voted.Except, more = append(voted.Except, q.Votes[i].Actor), " more"
+		if q.Votes[i].For != "" {
+			voted.Except = append(voted.Except, q.Votes[i].For)
+		}
 	}
 	n := max(q.Need-q.Count(Approve), q.Rejects-q.Count(Reject), 1)
 	if !Enough(n, append(audiences, voted)...) {

@@ -270,6 +270,9 @@ type Reply = interaction.Reply
 // Actor is [interaction.Actor]: who acts on a run.
 type Actor = interaction.Actor
 
+// Principal is [interaction.Principal]: an absent person for whom a deputy may act.
+type Principal = interaction.Principal
+
 // Decision is [interaction.Decision]: a decision about an Approval.
 type Decision = interaction.Decision
 
@@ -326,6 +329,9 @@ type ChangedError = interaction.ChangedError
 // NotAskedError is [interaction.NotAskedError]: the author of a reply may not answer.
 type NotAskedError = interaction.NotAskedError
 
+// NotDeputyError is [interaction.NotDeputyError]: the actor may not act for that person now.
+type NotDeputyError = interaction.NotDeputyError
+
 // VotedError is [interaction.VotedError]: the author of a reply has voted before.
 type VotedError = interaction.VotedError
 
@@ -340,6 +346,7 @@ const (
 	MaxReplyText  = interaction.MaxReplyText
 	MaxReplyKey   = interaction.MaxKey
 	MaxReplyActor = interaction.MaxActor
+	MaxPrincipals = interaction.MaxPrincipals
 )
 
 // Store is [store.Store]: where runs are kept.

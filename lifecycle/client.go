@@ -31,7 +31,8 @@ type Client struct {
 	inboxes *inboxWatches
 
 	authorize Authorize // nil: everything is allowed
-	actor     Actor     // the actor of its calls; see As
+	deputies  deputies
+	actor     Actor // the actor of its calls; see As
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -59,6 +60,8 @@ type ClientConfig struct {
 	//
 	// Nil: every caller may do everything with every run.
 	Authorize Authorize
+	// Directory names the people for whom an actor may act (Actor.For). Nil: there are no deputies.
+	Directory Directory
 }
 
 // NewClient returns a client of the store, without calling it or starting anything.
@@ -85,7 +88,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,
-		authorize: cfg.Authorize, inboxes: new(inboxWatches),
+		authorize: cfg.Authorize, deputies: deputies{cfg.Directory, cfg.Logger}, inboxes: new(inboxWatches),
 	}
 	return c, nil
 }

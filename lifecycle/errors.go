@@ -23,6 +23,8 @@ var (
 	ErrQuestionChanged = interaction.ErrQuestionChanged
 	// ErrNotAsked: the question is for others; see NotAskedError.
 	ErrNotAsked = interaction.ErrNotAsked
+	// ErrNotDeputy: the actor may not act for that person now; see NotDeputyError.
+	ErrNotDeputy = interaction.ErrNotDeputy
 	// ErrVoted: the person has voted on the approval before; see VotedError.
 	ErrVoted = interaction.ErrVoted
 	// ErrClaimed: another person has claimed the question; see ClaimedError.

@@ -16,8 +16,8 @@ import (
 
 // InboxQuery filters and pages an inbox. Zero fields do not filter.
 type InboxQuery struct {
-	// For selects the questions that this person may answer, by ID or group or as everybody, except
-	// those that the person has voted on. The zero Actor selects all open questions.
+	// For selects the questions that this person may answer, by ID or group or as everybody, or as a
+	// deputy, except those that the person has voted on. The zero Actor selects all open questions.
 	For Actor
 	// Labels filters by the labels of the questions' runs; all must match.
 	Labels map[string]string
@@ -66,6 +66,9 @@ type InboxQuestion struct {
 	// limit. See Run.EndOf.
 	Then   Then
 	EndsAt time.Time
+	// For is the person for whom InboxQuery.For may answer as a deputy: pass it as Actor.For. Empty:
+	// the person may answer for themselves.
+	For string
 }
 
 // InboxCount counts an inbox's questions. If More is set, there may be more.
@@ -99,11 +102,12 @@ func (c *Client) readInbox(ctx context.Context, r *inboxReader) (err error) {
 	if err := c.allowInbox(ctx, r.query); err != nil {
 		return err
 	}
+	r.now = c.proc.Now()
+	c.deputies.findForList(ctx, &r.query.For, r.now)
 	if r.query.Text != "" {
 		r.search = &search{text: strings.ToLower(r.query.Text), begun: time.Now()}
 	}
-	waiting := r.query.waiting(c.proc.Now())
-	r.now = waiting.VisibleAt
+	waiting := r.query.waiting(r.now)
 	for read := 0; read < MaxInboxRead; read += waiting.Limit {
 		waiting.After = r.place.after
 		// one more than there is room for shows whether another question follows
@@ -153,10 +157,15 @@ func (q *InboxQuery) waiting(now time.Time) store.WaitingQuery {
 	return w
 }
 
-// matches reports whether a question passes the question filters.
-func (q *InboxQuery) matches(o *Question, now time.Time) bool {
-	mine := q.For.IsZero() || o.To.Admits(q.For) && (q.For.ID == "" || o.VoteOf(q.For) == nil)
-	return mine && !o.Hidden(now) && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, o.Kind))
+// matches reports whether a question passes the question filters, and who would answer it.
+func (q *InboxQuery) matches(o *Question, now time.Time) (by Actor, ok bool) {
+	if o.Hidden(now) || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, o.Kind) {
+		return by, false
+	}
+	if q.For.IsZero() {
+		return by, true
+	}
+	return o.Represents(q.For, now)
 }
 
 type inboxReader struct {
@@ -178,7 +187,11 @@ func (r *inboxReader) full() bool { return r.count == r.limit || r.size > store.
 func (r *inboxReader) add(run *Run) bool {
 	for i := range run.Open {
 		o := &run.Open[i]
-		if run.ID == r.place.runID && o.ID <= r.place.question || !r.query.matches(o, r.now) {
+		if run.ID == r.place.runID && o.ID <= r.place.question {
+			continue
+		}
+		by, ok := r.query.matches(o, r.now)
+		if !ok {
 			continue
 		}
 		if r.full() {
@@ -196,7 +209,7 @@ func (r *inboxReader) add(run *Run) bool {
 		then, at := run.EndOf(o)
 		r.page.Questions = append(r.page.Questions, InboxQuestion{RunID: run.ID, Ancestors: ancestorsOf(run),
 			Title: run.Title, Labels: run.Labels, Pool: run.Pool, Key: run.Key, Question: *o, Due: run.Deadline,
-			Then: then, EndsAt: at})
+			Then: then, EndsAt: at, For: by.For})
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Open[0].AskedAt, ID: run.ID}.String()}
 	return true

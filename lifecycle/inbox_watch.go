@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -32,15 +33,15 @@ type InboxChange struct {
 // methods are for one goroutine; a slow one delays no other.
 type InboxWatch struct {
 	client  *Client
-	query   InboxQuery
-	waiting store.WaitingQuery
 	tracker *inboxTracker
 	wake    chan struct{}
 
-	mu     sync.Mutex
-	reload bool                   // guarded by mu
-	runs   map[string]*watchedRun // guarded by mu; not yet returned by Next
-	order  []string               // guarded by mu; ids of runs by time of change
+	mu      sync.Mutex         // guards the following fields
+	query   InboxQuery         // with the principals as last read
+	waiting store.WaitingQuery // those of query
+	reload  bool
+	runs    map[string]*watchedRun // not yet returned by Next
+	order   []string               // ids of runs by time of change
 }
 
 // watchedRun is a run that has changed since Next returned it.
@@ -80,6 +81,7 @@ func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch,
 	if err := c.allowInbox(ctx, &query); err != nil {
 		return nil, err
 	}
+	c.deputies.findForList(ctx, &query.For, c.proc.Now())
 	w := &InboxWatch{client: c, query: query, waiting: query.waiting(time.Time{}), wake: make(chan struct{}, 1),
 		runs: make(map[string]*watchedRun)}
 	c.inboxes.join(c, w)
@@ -101,8 +103,26 @@ func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 	}
 }
 
-// Recheck asks Authorize again whether the client's actor may see the inbox.
-func (w *InboxWatch) Recheck(ctx context.Context) error { return w.client.allowInbox(ctx, &w.query) }
+// Recheck asks Authorize again whether the client's actor may see the inbox, and the directory for
+// whom the person may act. If that has changed, the next change has Reload set.
+func (w *InboxWatch) Recheck(ctx context.Context) error {
+	w.mu.Lock()
+	query := w.query
+	w.mu.Unlock()
+	was := query.For.Principals
+	w.client.deputies.findForList(ctx, &query.For, w.client.proc.Now())
+	if err := w.client.allowInbox(ctx, &query); err != nil {
+		return err
+	}
+	if reflect.DeepEqual(was, query.For.Principals) {
+		return nil
+	}
+	w.mu.Lock()
+	w.query, w.waiting = query, query.waiting(time.Time{})
+	w.mu.Unlock()
+	w.requestReload()
+	return nil
+}
 
 // Close ends the watch.
 func (w *InboxWatch) Close() { w.client.inboxes.leave(w) }
@@ -130,6 +150,7 @@ func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 	return change, true
 }
 
+// questions needs mu.
 func (w *InboxWatch) questions(run *Run) []InboxQuestion {
 	if run == nil {
 		return nil
@@ -154,12 +175,12 @@ func (w *InboxWatch) requestReload() {
 
 // noteChange records a run's change, if the inbox has or had questions of it.
 func (w *InboxWatch) noteChange(id string, before, after *Run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	was := w.questions(before)
 	if len(was) == 0 && len(w.questions(after)) == 0 {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	run := w.runs[id]
 	switch {
 	case run == nil && len(w.runs) == maxWatched:

@@ -104,6 +104,8 @@ type Config struct {
 	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero, whole seconds, at most
 	// MaxPolicyTimeout.
 	PolicyTimeout time.Duration
+	// Directory names the people for whom an actor may act. See ClientConfig.Directory.
+	Directory Directory
 }
 
 // MaxPolicyTimeout limits Config.PolicyTimeout.
@@ -136,7 +138,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll,
-		Observer: cfg.Observer, Authorize: cfg.Authorize})
+		Observer: cfg.Observer, Authorize: cfg.Authorize, Directory: cfg.Directory})
 	if err != nil {
 		return nil, err
 	}

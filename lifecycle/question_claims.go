@@ -23,7 +23,7 @@ import (
 // wait are not delayed, and an escalation ends the claim.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
-// ErrClaimed (a *ClaimedError: by whom, and until when), ErrNotWaiting (a *WaitError: no such
+// ErrNotDeputy, ErrClaimed (a *ClaimedError: by whom, and until when), ErrNotWaiting (a *WaitError: no such
 // question), ErrSettled (a *SettledError), ErrTooMany (MaxChanges), and an *ArgumentError in three
 // cases: the actor has no ID, several people decide the question, or until is not after now and at
 // most interaction.MaxClaim later. After any other error the question may or may not be claimed:
@@ -39,10 +39,10 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 		return &ArgumentError{"actor", quote(""), "an ID: call Claim of Client.As", nil}
 	}
 	until = until.UTC().Truncate(time.Microsecond)
-	return c.changeOpenQuestion(ctx, ActionClaim, id, question, func(*Question, time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionClaim, id, question, func(*Question, Actor, time.Time) (Action, error) {
 		return ActionClaim, nil
-	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
-		return decide.Claim(run, q, c.actor, until, now)
+	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+		return decide.Claim(run, q, by, until, now)
 	})
 }
 
@@ -57,13 +57,13 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
-	return c.changeOpenQuestion(ctx, ActionRelease, id, question, func(q *Question, now time.Time) (Action, error) {
-		return c.actionOrOverrule(ActionRelease, q.CheckClaim(c.actor, now))
-	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
+	return c.changeOpenQuestion(ctx, ActionRelease, id, question, func(q *Question, by Actor, now time.Time) (Action, error) {
+		return c.actionOrOverrule(ActionRelease, q.CheckClaim(by, now))
+	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
 		if !q.Claim.Lasts(now) {
 			return nil, c.confirmReleased(ctx, id, question, now)
 		}
-		return decide.Release(run, q, c.actor, now)
+		return decide.Release(run, q, by, now)
 	})
 }
 
@@ -90,13 +90,13 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if !interaction.Enough(1, &to) {
 		return &ArgumentError{"to", decide.ForNobody, decide.WantSomebody, nil}
 	}
-	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, now time.Time) (Action, error) {
-		if !q.To.Admits(c.actor) {
-			return c.actionOrOverrule(ActionReassign, &NotAskedError{ID: question, Actor: c.actor, To: *q.To.Clone()})
+	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, by Actor, now time.Time) (Action, error) {
+		if !q.To.Admits(by) {
+			return c.actionOrOverrule(ActionReassign, &NotAskedError{ID: question, Actor: by, To: *q.To.Clone()})
 		}
-		return c.actionOrOverrule(ActionReassign, q.CheckClaim(c.actor, now))
-	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
-		return decide.Reassign(run, q, c.actor, from, to, now)
+		return c.actionOrOverrule(ActionReassign, q.CheckClaim(by, now))
+	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+		return decide.Reassign(run, q, by, from, to, now)
 	})
 }
 
@@ -115,10 +115,10 @@ func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) 
 
 // changeOpenQuestion executes a command that changes an open question. right returns the action for
 // Authorize, or an error if the actor may not take it; change returns the commit, or nil if nothing
-// changes. Both get the question as just read.
+// changes. Both get the question as just read, and the actor with a deputy's principal.
 func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
-	right func(q *Question, now time.Time) (Action, error),
-	change func(run *Run, q *Question, now time.Time) (*store.Commit, error)) error {
+	right func(q *Question, by Actor, now time.Time) (Action, error),
+	change func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error)) error {
 	cmd := node.Command{Verb: string(action), Run: id, Question: question}
 	return c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		run, q, refusal, err := c.openQuestion(ctx, id, question)
@@ -128,15 +128,19 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 		if refusal != nil {
 			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
 		}
+		by := c.actor
 		now := decide.Later(c.proc.Now(), run.UpdatedAt)
-		asked, denied := right(q, now)
-		if err := c.allow(ctx, asked, run, q); err != nil {
+		if err := c.deputies.check(ctx, &by, now); err != nil {
+			return nil, cmd.Failed(err)
+		}
+		asked, denied := right(q, by, now)
+		if err := c.allowActor(ctx, by, asked, run, q); err != nil {
 			return nil, err
 		}
 		if denied != nil {
 			return nil, cmd.Failed(denied)
 		}
-		cm, err := change(run, q, now)
+		cm, err := change(run, q, by, now)
 		if err == nil && cm != nil && action != ActionRelease { // who could claim may release
 			err = c.checkChanges(ctx, run)
 		}

@@ -21,8 +21,8 @@ import (
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema rejects the
 // value), ErrQuestionChanged (a *ChangedError with the current question: the author saw another
 // one), ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError: the author is not in the
-// audience), ErrClaimed (a *ClaimedError: by another person), ErrVoted (a *VotedError: the author
-// has voted), ErrNotWaiting (a *WaitError: no such question, or not yet), ErrSettled (a
+// audience), ErrNotDeputy (a *NotDeputyError: the author may not act for Actor.For now), ErrClaimed
+// (a *ClaimedError: by another person), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such question, or not yet), ErrSettled (a
 // *SettledError: it was already settled), ErrKeyConflict. After any other error, including one of
 // the context, the reply may or may not have been accepted: call again with the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
@@ -33,7 +33,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	if err != nil {
 		return Receipt{}, err
 	}
-	reply.Actor = actor
+	reply.Actor = withFoldedPrincipal(actor)
 	if err := validateReply(&reply); err != nil {
 		return Receipt{}, err
 	}
@@ -48,7 +48,12 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		if err != nil {
 			return nil, cmd.Failed(err)
 		}
-		if err := c.allowActor(ctx, actor, ActionReply, &run, status.question); err != nil {
+		if status.pending {
+			if err := c.deputies.check(ctx, &reply.Actor, c.proc.Now()); err != nil {
+				return nil, cmd.Failed(err)
+			}
+		}
+		if err := c.allowActor(ctx, reply.Actor, ActionReply, &run, status.question); err != nil {
 			return nil, err
 		}
 		if !status.pending {
@@ -77,7 +82,8 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	if !ok {
 		return Receipt{}, false, nil
 	}
-	if *run, ok = recent.Recent(id); !ok || run.Votes > 0 { // the keys of votes must be looked up
+	// The keys of votes must be looked up, and so must a deputy's principal.
+	if *run, ok = recent.Recent(id); !ok || run.Votes > 0 || reply.Actor.For != "" {
 		return Receipt{}, false, nil
 	}
 	question := run.OpenQuestion(reply.ID)
@@ -179,6 +185,9 @@ func receiptFor(cm *store.Commit, reply *Reply) Receipt {
 func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 	if reply.Actor.Is(accepted.Actor) {
 		reply.Actor.ID = accepted.Actor // as in a vote's digest
+	}
+	if principal := accepted.For(); reply.Actor.ActsFor(principal) {
+		reply.Actor.For = principal
 	}
 	if accepted.Digest != reply.DigestFor(&accepted.Question) {
 		return Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,

@@ -33,9 +33,9 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	}
 	until = until.UTC().Truncate(time.Microsecond)
 	var end time.Time // as first read
-	return c.changeOpenQuestion(ctx, ActionExtend, id, question, func(*Question, time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionExtend, id, question, func(*Question, Actor, time.Time) (Action, error) {
 		return ActionExtend, nil
-	}, func(run *Run, q *Question, now time.Time) (*store.Commit, error) {
+	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
 		switch {
 		case q.EndsAt.IsZero():
 			return nil, &ArgumentError{"question", strconv.Itoa(question), "one that has an end of its own", nil}
@@ -47,7 +47,7 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 			return nil, &ArgumentError{"until", until.String(), "at most " + MaxExtension.String() + " from now", nil}
 		}
 		end = q.EndsAt
-		return decide.Extend(run, q, until, c.actor, now)
+		return decide.Extend(run, q, until, by, now)
 	})
 }
 

@@ -102,6 +102,7 @@ func writeVote(w *plainjson.Writer, v *interaction.Vote) {
 	w.TextIf(`,"key":`, v.Key)
 	w.TextIf(`,"digest":`, v.Digest)
 	w.TextIf(`,"seen":`, v.Seen)
+	w.TextIf(`,"for":`, v.For)
 	w.Put(`}`)
 }
 
@@ -109,6 +110,7 @@ func writeClaim(w *plainjson.Writer, v *interaction.Claim) {
 	w.Text(`{"actor":`, v.Actor)
 	w.TextIf(`,"via":`, v.Via)
 	w.Time(`,"until":`, v.Until)
+	w.TextIf(`,"for":`, v.For)
 	w.Put(`}`)
 }
 
@@ -327,6 +329,7 @@ func writeAnswer(w *plainjson.Writer, v *interaction.Answer) {
 	w.ExactIf(`,"arguments":`, v.Arguments)
 	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
 	w.TextIf(`,"ref":`, v.Ref)
+	w.TextIf(`,"for":`, v.For)
 	w.Put(`}`)
 }
 
@@ -449,6 +452,7 @@ func readVote(s *plainjson.Scanner, v *interaction.Vote) {
 	s.Text(`,"key":`, &v.Key)
 	s.Text(`,"digest":`, &v.Digest)
 	s.Text(`,"seen":`, &v.Seen)
+	s.Text(`,"for":`, &v.For)
 	s.Need(`}`)
 }
 
@@ -457,6 +461,7 @@ func readClaim(s *plainjson.Scanner, v *interaction.Claim) {
 	v.Actor = s.AText()
 	s.Text(`,"via":`, &v.Via)
 	s.Time(`,"until":`, &v.Until)
+	s.Text(`,"for":`, &v.For)
 	s.Need(`}`)
 }
 
@@ -715,6 +720,7 @@ func readAnswer(s *plainjson.Scanner, v *interaction.Answer) {
 		v.Votes = list
 	}
 	s.Text(`,"ref":`, &v.Ref)
+	s.Text(`,"for":`, &v.For)
 	s.Need(`}`)
 }
 

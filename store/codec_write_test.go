@@ -162,6 +162,21 @@ var needing = map[string]struct {
 		*r = parked()
 		r.Open[0].HiddenFor = 5
 	}},
+	"a claim by a deputy": {`"deputies"`, func(r *store.Run) {
+		*r = parked()
+		r.Open[0].Claim = &interaction.Claim{Actor: "bob", For: "ann", Until: r.UpdatedAt.Add(time.Hour)}
+	}},
+	"a vote by a deputy": {`"deputies"`, func(r *store.Run) {
+		*r = parked()
+		q := r.FirstOpen()
+		q.Kind, q.Subject, q.Need = interaction.Approval, &interaction.Subject{Tool: "pay"}, 2
+		q.Votes = []interaction.Vote{{Actor: "bob", For: "ann", Decision: interaction.Approve, VotedAt: r.UpdatedAt}}
+		r.Votes = 1
+	}},
+	"an answer by a deputy": {`"deputies"`, func(r *store.Run) {
+		r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: "yes", Actor: "bob",
+			For: "ann", AcceptedAt: r.UpdatedAt}}
+	}},
 	"asks again": {`"withheld"`, func(r *store.Run) {
 		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
 	}},

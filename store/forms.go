@@ -46,6 +46,9 @@ type need struct {
 // none; earlier releases drop them. A name needs a run in proof/releases and a line in
 // docs/upgrade.md.
 var needs = []need{
+	// A claim, a vote or an answer by a deputy. An earlier release would forget for whom, and let both
+	// vote.
+	{"deputies", (*Run).usesDeputies},
 	// A run whose turns take their nodes down. An earlier release would execute it next to other
 	// turns and forget its losses. The name disappears when a turn has ended.
 	{"losses", (*Run).losesNodes},
@@ -147,6 +150,20 @@ func (r *Run) hasVotesOrClaims() bool {
 		}
 	}
 	return r.Votes > 0 || len(r.Answers) > 0 && len(r.Answers[0].Votes) > 0
+}
+
+// usesDeputies reports whether a deputy has claimed an open question, voted on it, or given the
+// answer.
+func (r *Run) usesDeputies() bool {
+	deputies := func(votes []interaction.Vote) bool {
+		return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.For != "" })
+	}
+	for i := range r.Open {
+		if q := &r.Open[i]; q.Claim != nil && q.Claim.For != "" || deputies(q.Votes) {
+			return true
+		}
+	}
+	return len(r.Answers) > 0 && (r.Answers[0].For != "" || deputies(r.Answers[0].Votes))
 }
 
 // typed reports whether the run's question is a form, an approval or not for everybody, or its

@@ -56,8 +56,14 @@ func (q Query) Matches(r *Run) bool {
 // microsecond.
 func (q WaitingQuery) Normal() (WaitingQuery, error) {
 	var err error
-	if q.Query, err = q.Query.Normal(); err == nil && q.For != nil && len(q.For.Groups) > MaxBatch {
-		err = fmt.Errorf("%w: %d groups, want at most %d", ErrInvalid, len(q.For.Groups), MaxBatch)
+	if q.Query, err = q.Query.Normal(); err == nil && q.For != nil {
+		names := len(q.For.Groups)
+		for i := range q.For.Principals {
+			names += 1 + len(q.For.Principals[i].Groups)
+		}
+		if names > MaxBatch {
+			err = fmt.Errorf("%w: %d groups and principals, want at most %d", ErrInvalid, names, MaxBatch)
+		}
 	}
 	q.DueBefore = q.DueBefore.Truncate(time.Microsecond)
 	return q, err
@@ -72,7 +78,7 @@ func (q WaitingQuery) Matches(r *Run) bool {
 		return false
 	}
 	for i := range r.Open {
-		if o := &r.Open[i]; !o.Hidden(q.VisibleAt) && (q.For == nil || o.To.Admits(*q.For)) {
+		if o := &r.Open[i]; !o.Hidden(q.VisibleAt) && (q.For == nil || o.To.AdmitsAny(*q.For)) {
 			return true
 		}
 	}

@@ -416,8 +416,9 @@ type Query struct {
 // WaitingQuery filters and pages the runs that wait for people. Zero fields do not filter.
 type WaitingQuery struct {
 	Query
-	// For selects only runs with an open question that this actor may answer
-	// (interaction.Audience.Admits); at most 1000 groups. Nil: no filter.
+	// For selects only runs with an open question that this actor may answer, also as a deputy
+	// (interaction.Audience.AdmitsAny); at most 1000 groups, with the principals and theirs. Nil: no
+	// filter.
 	For       *interaction.Actor
 	DueBefore time.Time
 	// VisibleAt leaves out the open questions that are hidden at this time

@@ -119,6 +119,7 @@ func (t *texts) run(r *Run) {
 		t.text("the answer's decision", string(a.Decision))
 		t.text("the answer's question_digest", a.Digest)
 		t.text("the answer's door", a.Via)
+		t.text("the answer's principal", a.For)
 		t.text("the answer's ref", a.Ref)
 		t.votes(a.Votes)
 		t.json("the answer's value", a.Value)
@@ -184,6 +185,7 @@ func (t *texts) question(q *interaction.Question) {
 	if q.Claim != nil {
 		t.text("a claim", q.Claim.Actor)
 		t.text("a claim", q.Claim.Via)
+		t.text("a claim", q.Claim.For)
 	}
 	if s := q.Subject; s != nil {
 		t.text("the subject's tool", s.Tool)
@@ -196,7 +198,7 @@ func (t *texts) question(q *interaction.Question) {
 func (t *texts) votes(all []interaction.Vote) {
 	for i := range all {
 		v := &all[i]
-		for _, s := range []string{v.Actor, v.Via, string(v.Decision), v.Text, v.Key, v.Digest, v.Seen} {
+		for _, s := range []string{v.Actor, v.Via, string(v.Decision), v.Text, v.Key, v.Digest, v.Seen, v.For} {
 			t.text("a vote", s)
 		}
 	}

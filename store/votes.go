@@ -41,7 +41,8 @@ func (r *Run) validateVotesOn(q *interaction.Question) error {
 	for i := range q.Votes {
 		v := &q.Votes[i]
 		switch {
-		case v.Actor == "" || votesBefore(q.Votes[:i], v.Actor):
+		case v.Actor == "" || v.For == v.Actor || votesBefore(q.Votes[:i], v.Actor) ||
+			v.For != "" && votesBefore(q.Votes[:i], v.For):
 			return invalid(r, "a person has voted twice on question %d, or votes without a name", q.ID)
 		case v.Decision != interaction.Approve && v.Decision != interaction.Reject:
 			return invalid(r, "a vote on question %d is %.40q", q.ID, v.Decision)
@@ -65,8 +66,8 @@ func (c *Commit) validateNewVotes(prev *Run, number int) error {
 	return nil
 }
 
-// votesBefore reports whether the actor has voted. It is independent of VoteOf, on which the
+// votesBefore reports whether the person has voted, also as a deputy or through one. It is independent of VoteOf, on which the
 // decision is based.
-func votesBefore(votes []interaction.Vote, actor string) bool {
-	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == actor })
+func votesBefore(votes []interaction.Vote, id string) bool {
+	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == id || v.For == id })
 }

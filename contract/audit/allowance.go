@@ -110,14 +110,15 @@ var demanded = map[string][]string{
 // essential are optional members that another producer may not leave out of an event that has the
 // value. Without a question's own wait, what follows would contradict the run's policy; without the
 // number of deciders, votes would settle nothing; without its new value, a change would say
-// nothing; without asks_again, a fork's first turn would count as an attempt;
-// without policy_until, no policy could decide.
+// nothing; without asks_again, a fork's first turn would count as an attempt; without policy_until,
+// no policy could decide; without for, a deputy would seem to ignore a claim.
 var essential = map[[2]string]bool{
 	{fcmp.TypeStarted, "asks_again"}: true,
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
 	{fcmp.TypeInputRequired, "rejects"}: true, {fcmp.TypeChanged, "wait_deadline_at"}: true,
 	{fcmp.TypeChanged, "claimed_until"}: true, {fcmp.TypeChanged, "to"}: true,
 	{fcmp.TypeInputRequired, "policy_until"}: true, {fcmp.TypeChanged, "need"}: true,
+	{fcmp.TypeReplyAccepted, "for"}: true, {fcmp.TypeRecorded, "for"}: true, {fcmp.TypeChanged, "for"}: true,
 }
 
 // named are the members whose value may be a name that is not in this contract.

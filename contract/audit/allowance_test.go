@@ -310,7 +310,7 @@ func TestLenientRefusesEventsThatOccurTwice(t *testing.T) {
 // so that nothing else is wrong with them.
 func renumbered(t *testing.T, lines []string) string {
 	t.Helper()
-	seq, local, attempt, last := map[any]int{}, map[any]int{}, map[any]any{}, ""
+	seq, local, attempt, last := map[any]int{}, map[any]int{}, map[any]any{}, map[any]string{}
 	return rewrite(t, strings.Join(lines, ""), func(e event) {
 		id, meta := e.whole["run_id"], e.whole["meta"].(map[string]any)
 		seq[id]++
@@ -318,8 +318,8 @@ func renumbered(t *testing.T, lines []string) string {
 			local[id], attempt[id] = 1, meta["attempt"]
 		}
 		e.whole["seq"], meta["local_seq"] = json.Number(strconv.Itoa(seq[id])), json.Number(strconv.Itoa(local[id]))
-		last = max(last, e.whole["ts"].(string))
-		e.whole["ts"] = last
+		last[id] = max(last[id], e.whole["ts"].(string))
+		e.whole["ts"] = last[id]
 	})
 }
 

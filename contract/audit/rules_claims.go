@@ -14,6 +14,7 @@ import (
 
 type claimed struct {
 	by      string
+	of      string // the person for whom the claimant acts
 	until   time.Time
 	unknown bool // claimed, but the log does not say by whom
 }
@@ -21,10 +22,17 @@ type claimed struct {
 // lasts reports whether the claim lasts at the time of the event.
 func (c *claimed) lasts(s *step) bool { return s.TS.Before(c.until) }
 
+// excludes reports whether neither the event's actor nor the person for whom the actor acts has
+// claimed the question.
+func (c *claimed) excludes(s *step) bool {
+	return c.lasts(s) && s.data.Actor != c.by && (c.of == "" || s.data.Actor != c.of) &&
+		(s.data.For == "" || s.data.For != c.by)
+}
+
 func (q *step) noteClaim(s *step) {
 	q.claim = claimed{}
 	if s.data.Change == "claim" {
-		q.claim = claimed{by: s.data.Actor, until: s.data.ClaimedUntil, unknown: s.unknown("actor")}
+		q.claim = claimed{by: s.data.Actor, of: s.data.For, until: s.data.ClaimedUntil, unknown: s.unknown("actor")}
 	}
 }
 
@@ -64,7 +72,7 @@ func (r *claims) judge(v *view, s *step) string {
 		return judgeRelease(s, q)
 	case s.unknown("actor") && (s.Type == r.Changed || q.claim.lasts(s)) || q.claim.unknown:
 		return s.skip()
-	case q.claim.lasts(s) && s.data.Actor != q.claim.by:
+	case q.claim.excludes(s):
 		return fmt.Sprintf("%s for question %d by %.100q, but %.100q has claimed it until %s", describe(s),
 			s.data.InteractionID, s.data.Actor, q.claim.by, fcmp.FormatTime(q.claim.until))
 	case replied:

@@ -21,6 +21,24 @@ type ballots struct {
 // votes reports whether the event is a vote that does not settle its question.
 func (s *step) votes() bool { return s.Type == fcmp.TypeRecorded && s.data.ResolutionMode == "vote" }
 
+// persons returns the actor, and the person for whom the actor acts, if any.
+func (s *step) persons() []string {
+	if s.data.For == "" {
+		return []string{s.data.Actor}
+	}
+	return []string{s.data.Actor, s.data.For}
+}
+
+// voted returns the first of the persons who has taken part in a vote before, or an empty string.
+func (b *ballots) voted(persons []string) string {
+	for _, person := range persons {
+		if slices.Contains(b.voters, person) {
+			return person
+		}
+	}
+	return ""
+}
+
 // several reports whether several people decide the question.
 func (s *step) several() bool { return s.data.Need > 0 || s.data.Rejects > 0 }
 
@@ -31,7 +49,7 @@ func (v *view) noteVote(s *step) {
 	}
 	q.notePolicy(s)
 	b := &q.ballots
-	b.voters = append(b.voters, s.data.Actor)
+	b.voters = append(b.voters, s.persons()...)
 	switch s.data.Decision {
 	case "approve":
 		b.approved++
@@ -86,9 +104,9 @@ func (r *votes) judge(v *view, s *step) string {
 		return s.skip()
 	case s.data.Actor == "":
 		return fmt.Sprintf("%s for question %d, but the event does not name the voter", s.Type, s.data.InteractionID)
-	case slices.Contains(q.ballots.voters, s.data.Actor):
+	case q.ballots.voted(s.persons()) != "":
 		return fmt.Sprintf("%s for question %d, but %.100q has voted on it before", s.Type, s.data.InteractionID,
-			s.data.Actor)
+			q.ballots.voted(s.persons()))
 	case s.data.Decision != "approve" && s.data.Decision != "reject":
 		return fmt.Sprintf("%s for question %d decides %q, but several people only approve or reject", s.Type,
 			s.data.InteractionID, s.data.Decision)

@@ -70,6 +70,7 @@ type stepData struct {
 	ClosedAt             time.Time      `json:"closed_at"`
 	ResolutionMode       string         `json:"resolution_mode"`
 	Actor                string         `json:"actor"`
+	For                  string         `json:"for"`
 	Kind                 string         `json:"kind"`
 	Need                 int            `json:"need"`
 	Change               string         `json:"change"`

@@ -37,6 +37,7 @@ var faults = []struct {
 	{lifecycle.ErrNotFound, "NOT_FOUND", "There is no such run or question."},
 	{lifecycle.ErrNotAllowed, "NOT_ALLOWED", "You may not do this."},
 	{lifecycle.ErrNotAsked, "NOT_ASKED", "The question is for others."},
+	{lifecycle.ErrNotDeputy, "NOT_DEPUTY", "You are not the deputy of this person now, or the directory cannot be read."},
 	{lifecycle.ErrSettled, "SETTLED", "The question was already settled."},
 	{lifecycle.ErrNotWaiting, "NOT_WAITING", "The run does not wait for this answer."},
 	{lifecycle.ErrQuestionChanged, "QUESTION_CHANGED", "The question has changed since you saw it."},

@@ -63,6 +63,7 @@ var problemOf = []struct {
 	{lifecycle.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
 	{lifecycle.ErrNotAllowed, http.StatusForbidden, "NOT_ALLOWED"},
 	{lifecycle.ErrNotAsked, http.StatusForbidden, "NOT_ASKED"},
+	{lifecycle.ErrNotDeputy, http.StatusForbidden, "NOT_DEPUTY"},
 	{lifecycle.ErrSettled, http.StatusConflict, "SETTLED"},
 	{lifecycle.ErrNotWaiting, http.StatusConflict, "NOT_WAITING"},
 	{lifecycle.ErrQuestionChanged, http.StatusConflict, "QUESTION_CHANGED"},
@@ -120,6 +121,10 @@ func (d *Server) problem(c *caller, err error) *Problem {
 		return notFound()
 	}
 	p = newProblem(known.status, known.code, strings.TrimPrefix(err.Error(), "lifecycle: "))
+	if known.code == "NOT_DEPUTY" { // the directory's error may name files and hosts
+		d.log.Info("web: refused a deputy", "path", c.request.URL.Path, "err", err)
+		p.Detail = "You are not the deputy of this person now, or the directory cannot be read."
+	}
 	if known.status >= http.StatusInternalServerError {
 		d.log.Warn("web: a request failed", "method", c.request.Method, "path", c.request.URL.Path, "err", err)
 		p.Detail = outcomeUnknown

@@ -48,7 +48,9 @@ var errorsByName = map[string]error{
 	"lifecycle.TerminalError": &lifecycle.TerminalError{}, "lifecycle.NotAllowedError": &lifecycle.NotAllowedError{},
 
 	"interaction.ErrInvalidReply": interaction.ErrInvalidReply, "interaction.FieldError": &interaction.FieldError{},
-	"interaction.ErrNotAsked": interaction.ErrNotAsked, "interaction.NotAskedError": &interaction.NotAskedError{},
+	"lifecycle.ErrNotDeputy": lifecycle.ErrNotDeputy, "interaction.ErrNotDeputy": interaction.ErrNotDeputy,
+	"interaction.NotDeputyError": &interaction.NotDeputyError{},
+	"interaction.ErrNotAsked":    interaction.ErrNotAsked, "interaction.NotAskedError": &interaction.NotAskedError{},
 	"interaction.ErrClaimed": interaction.ErrClaimed, "interaction.ClaimedError": &interaction.ClaimedError{},
 	"interaction.ErrReassigned":      interaction.ErrReassigned,
 	"interaction.ReassignedError":    &interaction.ReassignedError{},

@@ -33,6 +33,7 @@ var hidden = map[string]string{
 	"lifecycle store.Node":              "of a method for stores",
 	"engine interaction.Actor":          "of a method for lifecycle",
 	"engine interaction.Reply":          "of a method for lifecycle",
+	"engine interaction.Principal":      "of an Actor",
 }
 
 // closed are types whose users only pass them on, so that their references are not needed.

@@ -2,6 +2,7 @@ package stories
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,13 +12,44 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// person parses the arguments actor=NAME and groups=A,B.
+// person parses the arguments actor=NAME, for=NAME and groups=A,B.
 func person(a *args) lifecycle.Actor {
-	actor := lifecycle.Actor{ID: a.named["actor"]}
+	actor := lifecycle.Actor{ID: a.named["actor"], For: a.named["for"]}
 	if groups := a.named["groups"]; groups != "" {
 		actor.Groups = strings.Split(groups, ",")
 	}
 	return actor
+}
+
+// directory has the deputies of a story. Tests read it only in calls of the story.
+type directory struct {
+	of      map[string][]lifecycle.Principal // by deputy
+	offline bool
+}
+
+func (d *directory) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if d.offline {
+		return nil, errors.New("the directory is offline")
+	}
+	return d.of[id], nil
+}
+
+// deputize makes a person the deputy of another, from now until a time after the beginning of the
+// story; offline makes the directory unreadable from now on.
+func deputize(w *world, a *args) (string, error) {
+	if w.directory.offline = a.flags["offline"]; w.directory.offline {
+		return "", nil
+	}
+	deputy := a.words["DEPUTY"]
+	p := lifecycle.Principal{ID: a.words["PERSON"], From: time.Now()}
+	if a.named["until"] != "" {
+		p.Until = w.start.Add(a.duration("until"))
+	}
+	if groups := a.named["groups"]; groups != "" {
+		p.Groups = strings.Split(groups, ",")
+	}
+	w.directory.of[deputy] = append(w.directory.of[deputy], p)
+	return "", nil
 }
 
 // claim claims a question until a time after the beginning of the story.

@@ -122,7 +122,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 		}
 		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.formatTime(r.ResolvedAt))
 		for _, field := range [][2]string{{"response", r.Response}, {"decision", string(r.Decision)},
-			{"value", string(r.Value)}, {"actor", r.Actor}, {"key", r.Key},
+			{"value", string(r.Value)}, {"actor", r.Actor}, {"for", r.For()}, {"key", r.Key},
 			{"reason", r.AutoDecideReason}} {
 			if field[1] != "" {
 				text += fmt.Sprintf(" %s=%q", field[0], field[1])
@@ -208,7 +208,14 @@ func (w *world) formatClaim(c *interaction.Claim) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf(" claimed by %s until %s", c.Actor, w.formatTime(c.Until))
+	return fmt.Sprintf(" claimed by %s until %s", c.Actor+onBehalf(c.For), w.formatTime(c.Until))
+}
+
+func onBehalf(of string) string {
+	if of == "" {
+		return ""
+	}
+	return " for " + of
 }
 
 func formatVotes(votes []interaction.Vote) string {
@@ -217,7 +224,7 @@ func formatVotes(votes []interaction.Vote) string {
 	}
 	var all []string
 	for _, v := range votes {
-		all = append(all, v.Actor+" "+string(v.Decision))
+		all = append(all, v.Actor+onBehalf(v.For)+" "+string(v.Decision))
 	}
 	return fmt.Sprintf(" votes=%q", all)
 }
@@ -308,6 +315,9 @@ func showInbox(w *world, a *args) (string, error) {
 		}
 		line := fmt.Sprintf("%s: %s since %s due=%s", o.RunID, w.formatQuestion(&o.Question),
 			w.formatTime(o.Question.AskedAt), due)
+		if o.For != "" {
+			line += " as the deputy of " + o.For
+		}
 		if o.Question.To != nil {
 			line += fmt.Sprintf(" for %s", o.Question.To)
 		}

@@ -194,6 +194,7 @@ var sentinels = []struct {
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
 	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal}, {"lifecycle.ErrNotHeld", lifecycle.ErrNotHeld},
 	{"lifecycle.ErrCannotFork", lifecycle.ErrCannotFork}, {"lifecycle.ErrNotAsked", lifecycle.ErrNotAsked},
+	{"lifecycle.ErrNotDeputy", lifecycle.ErrNotDeputy},
 	{"lifecycle.ErrVoted", lifecycle.ErrVoted}, {"lifecycle.ErrClaimed", lifecycle.ErrClaimed},
 	{"lifecycle.ErrReassigned", lifecycle.ErrReassigned}, {"lifecycle.ErrNotAllowed", lifecycle.ErrNotAllowed},
 	{"lifecycle.ErrQuestionChanged", lifecycle.ErrQuestionChanged},
@@ -224,6 +225,7 @@ func formatError(err error) string {
 	var changed *interaction.ChangedError
 	var notAsked *interaction.NotAskedError
 	var voted *interaction.VotedError
+	var notDeputy *interaction.NotDeputyError
 	var claimed *interaction.ClaimedError
 	var reassigned *interaction.ReassignedError
 	var argument *lifecycle.ArgumentError
@@ -244,6 +246,8 @@ func formatError(err error) string {
 		name += fmt.Sprintf(" Question=%d", changed.Question.ID)
 	case errors.As(err, &notAsked):
 		name += fmt.Sprintf(" Actor=%q To=%q", notAsked.Actor.ID, &notAsked.To)
+	case errors.As(err, &notDeputy):
+		name += fmt.Sprintf(" Actor=%q For=%q", notDeputy.Actor.ID, notDeputy.Actor.For)
 	case errors.As(err, &claimed):
 		name += fmt.Sprintf(" ID=%d Claim=%q", claimed.ID, claimed.Claim.Actor)
 	case errors.As(err, &reassigned):

@@ -105,7 +105,7 @@ func readStories(from fs.FS) (all []*story, _ error) {
 	return all, nil
 }
 
-var titled = regexp.MustCompile(`^# ([A-M][0-9]{1,2}(?: [A-M][0-9]{1,2})*): (.+)\n`)
+var titled = regexp.MustCompile(`^# ([A-R][0-9]{1,2}(?: [A-R][0-9]{1,2})*): (.+)\n`)
 
 // readStory reads a file: a title, and then commands. A command is a line, the lines that belong to
 // it, four dashes, and the answer up to an empty line.

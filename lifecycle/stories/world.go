@@ -22,16 +22,17 @@ import (
 type world struct {
 	testing.TB
 
-	ctx    context.Context
-	open   Opener
-	base   store.Store // direct, to read the reported state
-	opened []store.Store
-	shared *shared
-	timers *timers
-	agents *agents
-	start  time.Time
-	dir    string
-	shell  *shell
+	ctx       context.Context
+	open      Opener
+	base      store.Store // direct, to read the reported state
+	opened    []store.Store
+	shared    *shared
+	timers    *timers
+	agents    *agents
+	start     time.Time
+	dir       string
+	directory *directory
+	shell     *shell
 
 	clients map[string]*client
 	nodes   map[string]*node
@@ -50,7 +51,8 @@ func newWorld(tb testing.TB, open Opener, dir string) *world {
 	tb.Helper()
 	w := &world{
 		TB: tb, ctx: tb.Context(), open: open, shared: newShared(), timers: new(timers), start: time.Now(), dir: dir,
-		clients: make(map[string]*client), nodes: make(map[string]*node), reported: make(map[string]store.Run),
+		directory: &directory{of: make(map[string][]lifecycle.Principal)},
+		clients:   make(map[string]*client), nodes: make(map[string]*node), reported: make(map[string]store.Run),
 		names: make(map[string]string),
 	}
 	w.agents = newAgents(w.shared)
@@ -89,7 +91,7 @@ func (w *world) client(name string) *client {
 	if w.clients[name] == nil {
 		conn := w.connect(name)
 		c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: conn, Clock: clock{w.timers, conn},
-			Logger: slog.New(slog.DiscardHandler)})
+			Logger: slog.New(slog.DiscardHandler), Directory: w.directory})
 		require.NoError(w, err)
 		w.clients[name] = &client{Client: c, conn: conn}
 	}

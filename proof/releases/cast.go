@@ -39,6 +39,7 @@ type part struct {
 	// the replies of people and the states after them, in order
 	replies []reply
 	cancel  bool
+	deputy  bool          // Ada claims the question for Ann
 	passes  time.Duration // how much time passes afterwards
 	then    fsm.State     // the state after this time; "" if it has not changed
 	// The state after each recovery, for a run of a node whose runs the next node recovers.
@@ -148,6 +149,8 @@ var cast = []part{
 	{id: "asked-of-ada", by: first, spec: lifecycle.Spec{Submitter: "bob", Ask: &lifecycle.AskPolicy{NotSubmitter: true,
 		To: &lifecycle.Audience{Users: []string{"ada"}, Groups: []string{"painters"}}}}, turns: turns(asks),
 		stops: waiting, at: 1, next: answered, ends: succeeded},
+	{id: "claimed-by-a-deputy", by: first, turns: turns(asks), stops: waiting, at: 1, deputy: true, next: answered,
+		ends: succeeded},
 	{id: "no-question", by: first, turns: turns(says), stops: waiting, at: 1, next: answered, ends: succeeded},
 	{id: "with-state", by: first, turns: turns(asksWithState, paints), stops: waiting, at: 1, next: answered,
 		ends: succeeded},

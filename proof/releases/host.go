@@ -86,6 +86,16 @@ var pools = []slots.Pool{{Name: "p", Capacity: 8, KeyCapacity: 4}}
 // leaseOfNode is longer than the play, both by the play's clock and by a server's.
 const leaseOfNode = time.Hour
 
+// directory makes Ada the deputy of Ann.
+type directory struct{}
+
+func (directory) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if id != "ada" {
+		return nil, nil
+	}
+	return []lifecycle.Principal{{ID: "ann"}}, nil
+}
+
 // host represents a process that works on the runs: a node, or a client, which has no engine.
 type host struct {
 	*lifecycle.Client
@@ -112,8 +122,8 @@ func newNode(ctx context.Context, s store.Store, c *clock, own []string) (*host,
 		}
 	}
 	lc, err := lifecycle.New(lifecycle.Config{
-		Policy: hangs, Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools, Lease: leaseOfNode, Grace: -1, Poll: poll,
-		Clock: c, Logger: slog.New(slog.DiscardHandler),
+		Policy: hangs, Directory: directory{}, Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools,
+		Lease: leaseOfNode, Grace: -1, Poll: poll, Clock: c, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

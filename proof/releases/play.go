@@ -174,6 +174,12 @@ func (h *host) enter(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+	if p.deputy {
+		ada := h.As(lifecycle.Actor{ID: "ada", For: "ann"})
+		if err := ada.Claim(ctx, p.id, 1, h.clock.Now().Add(time.Hour)); err != nil {
+			return err
+		}
+	}
 	h.clock.pass(p.passes)
 	if p.then == "" {
 		return h.until(ctx, p.id, "done with the steps that are due", func(r *lifecycle.Run) bool {

@@ -65,7 +65,8 @@ var fieldCases = []promised{
 			c.Settled[0].Journal = 3
 			c.Settled[0].Decision, c.Settled[0].Value = interaction.Edit, json.RawMessage(`{"amount":1.0, "to":"bob"}`)
 			c.Settled[0].Seen, c.Settled[0].Via = c.Settled[0].Question.Digest(), "mail"
-			c.Settled[0].Question.Claim = &interaction.Claim{Actor: "ada <&>", Via: "web", Until: w.now.Add(time.Hour)}
+			c.Settled[0].Question.Claim = &interaction.Claim{Actor: "ada <&>", Via: "web", For: "ann",
+				Until: w.now.Add(time.Hour)}
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
 			require.NoError(w, err)
@@ -166,7 +167,7 @@ func parking(r *store.Run) {
 	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
 	q.Need, q.Rejects, r.Votes = 3, 2, 1
 	q.Votes = []interaction.Vote{{Actor: "ada <&>", Via: "mail", Decision: interaction.Reject, Text: "no \u2028",
-		VotedAt: r.UpdatedAt, Key: "k <1>", Digest: "d", Seen: "s"}}
+		VotedAt: r.UpdatedAt, Key: "k <1>", Digest: "d", Seen: "s", For: "ann"}}
 	q.Ref = "call \u2028 <1>"
 	q.Wait = &interaction.Wait{
 		Steps: []interaction.WaitStep{

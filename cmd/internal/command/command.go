@@ -88,7 +88,7 @@ func statusOf(err error, status int) int {
 // refusals are the errors of calls that the state of the run or question, or the host's
 // authorization, does not permit.
 var refusals = []error{
-	lifecycle.ErrNotFound, lifecycle.ErrNotAllowed, lifecycle.ErrNotAsked, lifecycle.ErrSettled,
+	lifecycle.ErrNotFound, lifecycle.ErrNotAllowed, lifecycle.ErrNotAsked, lifecycle.ErrNotDeputy, lifecycle.ErrSettled,
 	lifecycle.ErrNotWaiting, lifecycle.ErrQuestionChanged, lifecycle.ErrClaimed, lifecycle.ErrReassigned,
 	lifecycle.ErrVoted, lifecycle.ErrKeyConflict, lifecycle.ErrSpecConflict, lifecycle.ErrTerminal,
 	lifecycle.ErrNotHeld, lifecycle.ErrRunChanged, lifecycle.ErrCannotFork, lifecycle.ErrCursorBeyondEnd,

@@ -124,7 +124,7 @@ func (e *effects) stateChanged(r *store.Run) *fcmp.StateChanged {
 func replyAccepted(a *interaction.Answer) *fcmp.ReplyAccepted {
 	return &fcmp.ReplyAccepted{
 		InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt, Actor: a.Actor,
-		Decision: string(a.Decision), Digest: a.Digest, Via: a.Via,
+		Decision: string(a.Decision), Digest: a.Digest, Via: a.Via, For: a.For,
 	}
 }
 
@@ -239,7 +239,8 @@ func (e *effects) recorded() *fcmp.Recorded {
 
 func (e *effects) changedEvent() *fcmp.Changed {
 	q := e.edits.question
-	changed := &fcmp.Changed{InteractionID: q.ID, Change: e.edits.change, Actor: e.edits.by.ID, Via: e.edits.by.Via}
+	by := &e.edits.by
+	changed := &fcmp.Changed{InteractionID: q.ID, Change: e.edits.change, Actor: by.ID, Via: by.Via, For: by.For}
 	switch e.edits.change {
 	case changeExtend:
 		changed.WaitDeadlineAt = q.EndsAt

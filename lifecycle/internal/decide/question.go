@@ -31,6 +31,9 @@ func Extend(run *store.Run, q *interaction.Question, until time.Time, by interac
 
 func Claim(run *store.Run, q *interaction.Question, by interaction.Actor, until, now time.Time,
 ) (*store.Commit, error) {
+	if err := by.CheckDeputy(now); err != nil {
+		return nil, err
+	}
 	switch {
 	case !q.To.Admits(by):
 		return nil, &interaction.NotAskedError{ID: q.ID, Actor: by, To: *q.To.Clone()}
@@ -74,6 +77,9 @@ func Reassign(run *store.Run, q *interaction.Question, by interaction.Actor, fro
 }
 
 func editQuestion(run *store.Run, change edit, now time.Time) (*store.Commit, error) {
+	if err := change.by.CheckDeputy(now); err != nil {
+		return nil, err
+	}
 	return transition(run, fsm.EventInteractionChanged, &effects{
 		now: now, facts: fsm.FactPendingMatches, edits: change,
 	})

@@ -11,13 +11,17 @@ import (
 
 // Reply settles the open question that the reply names. The run returns to the queue, unless it
 // waits for other answers. If several people decide the question and others must vote, the reply is
-// recorded as a vote. The error may also be that of Reply.ValidateFor or Question.CheckClaim.
+// recorded as a vote. The error may also be that of Reply.ValidateFor, Actor.CheckDeputy or
+// Question.CheckClaim.
 func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
+	now = Later(now, run.UpdatedAt) // the answer has the time of the commit
+	if err := reply.Actor.CheckDeputy(now); err != nil {
+		return nil, err
+	}
 	if err := reply.ValidateFor(*question); err != nil {
 		return nil, err
 	}
-	now = Later(now, run.UpdatedAt) // the answer has the time of the commit
 	if err := question.CheckClaim(reply.Actor, now); err != nil {
 		return nil, err
 	}
@@ -27,6 +31,9 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 	if question.DecidedBySeveral() {
 		voted := question.WithVote(reply, now)
 		if !question.Decides(reply.Decision) {
+			if err := leavesVoters(&voted, &reply); err != nil {
+				return nil, err
+			}
 			return recordVote(run, &voted, reply, now)
 		}
 		question = &voted
@@ -54,6 +61,19 @@ func settle(run *store.Run, question *interaction.Question, reply interaction.Re
 	}
 	e.settles.closeSiblings(run, now)
 	return transition(run, fsm.EventInteractionReplyAccepted, &e)
+}
+
+// leavesVoters returns an error if a deputy's vote, which counts once and uses up two people, leaves
+// fewer people than must still decide.
+func leavesVoters(voted *interaction.Question, reply *interaction.Reply) error {
+	if reply.Actor.For == "" {
+		return nil
+	}
+	if err := interaction.ValidateVoters(*voted); err != nil {
+		return &interaction.FieldError{Field: "Actor.For", Value: reply.Actor.For,
+			Want: "none, because the approval then " + err.Error()}
+	}
+	return nil
 }
 
 // recordVote makes the commit of a vote that needs others; voted is the question with it. Votes are

@@ -54,8 +54,8 @@ func appendNamed(all []string, q *interaction.Question) []string {
 	return all
 }
 
-// Of returns an actor's principals without duplicates. Only an actor with an ID may answer a
-// question that is not for everybody.
+// Of returns an actor's principals without duplicates, with those of the people for whom the actor
+// may act. Only an actor with an ID may answer a question that is not for everybody.
 func Of(a *interaction.Actor) []string {
 	if a.ID == "" {
 		return nil
@@ -64,6 +64,13 @@ func Of(a *interaction.Actor) []string {
 	all = append(all, person+a.ID)
 	for _, name := range a.Groups {
 		all = append(all, group+name)
+	}
+	for i := range a.Principals {
+		p := &a.Principals[i]
+		all = append(all, person+p.ID)
+		for _, name := range p.Groups {
+			all = append(all, group+name)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

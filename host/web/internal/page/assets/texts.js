@@ -409,6 +409,7 @@ export const T = {
     UNAUTHENTICATED: "Sign in first, then reload this page.",
     NOT_ALLOWED: "You may not do this.",
     NOT_ASKED: "This question is for other people.",
+    NOT_DEPUTY: "You are not this person's deputy now.",
     LOOPBACK_ONLY: "This server accepts requests from its own machine only.",
     CROSS_ORIGIN: "The server refuses requests from this page. Does a proxy change the Host header?",
     NOT_FOUND: "This does not exist, or no longer exists.",

@@ -1,0 +1,128 @@
+package interaction
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var away = time.Unix(100, 0).UTC()
+
+// bobFor returns Bob, a deputy of Ann, who is in finance, and of Sam, as he acts for that person.
+func bobFor(person string) Actor {
+	return Actor{ID: "bob", Groups: []string{"it"}, For: person, Principals: []Principal{
+		{ID: "ann", Groups: []string{"finance"}, From: away, Until: away.Add(time.Hour)}, {ID: "sam"}, {ID: "bob"}}}
+}
+
+// N10: a deputy may answer what the principal may, unless the audience excepts either. The deputy's
+// own groups do not count, and neither does a deputyship that the directory has not named.
+func TestN10WhomADeputyRepresents(t *testing.T) {
+	finance := &Audience{Groups: []string{"finance"}}
+	for name, tc := range map[string]struct {
+		to   *Audience
+		who  Actor
+		want bool
+	}{
+		"the principal's name":        {&Audience{Users: []string{"ann"}}, bobFor("ann"), true},
+		"the principal's group":       {finance, bobFor("ann"), true},
+		"not the deputy's group":      {&Audience{Groups: []string{"it"}}, bobFor("ann"), false},
+		"another principal's group":   {finance, bobFor("sam"), false},
+		"themselves":                  {finance, bobFor(""), false},
+		"everybody":                   {&Audience{Everybody: true}, bobFor("ann"), true},
+		"the principal is excepted":   {&Audience{Everybody: true, Except: []string{"ann"}}, bobFor("ann"), false},
+		"the deputy is excepted":      {&Audience{Users: []string{"ann"}, Except: []string{"bob"}}, bobFor("ann"), false},
+		"of a stranger":               {&Audience{Everybody: true}, bobFor("eve"), false},
+		"no deputy of oneself":        {&Audience{Everybody: true}, bobFor("bob"), false},
+		"a principal without a right": {&Audience{Users: []string{"carl"}}, bobFor("ann"), false},
+	} {
+		require.Equal(t, tc.want, tc.to.Admits(tc.who), name)
+	}
+	require.True(t, finance.AdmitsAny(bobFor("")))
+	require.False(t, (&Audience{Groups: []string{"it"}, Except: []string{"bob"}}).AdmitsAny(bobFor("")))
+	fold := func(id string) string { return map[string]string{"Ann": "ann", "Bob": "bob"}[id] }
+	who := bobFor("ann")
+	who.Fold = fold
+	require.True(t, (&Audience{Users: []string{"Ann"}}).Admits(who))
+	require.False(t, (&Audience{Everybody: true, Except: []string{"Bob"}}).Admits(who))
+}
+
+// N10: only within the dates.
+func TestN10ADeputyActsOnlyWithinTheDates(t *testing.T) {
+	who := bobFor("ann")
+	for at, ok := range map[time.Duration]bool{-1: false, 0: true, time.Hour - 1: true, time.Hour: false} {
+		err := who.CheckDeputy(away.Add(at))
+		require.Equal(t, ok, err == nil, at)
+		q := Question{To: &Audience{Users: []string{"ann"}}}
+		_, shown := q.Represents(who, away.Add(at))
+		require.Equal(t, ok, shown, at)
+		if !ok {
+			require.ErrorIs(t, err, ErrNotDeputy)
+		}
+	}
+	who = bobFor("sam")
+	require.NoError(t, who.CheckDeputy(time.Time{}))
+	who = bobFor("")
+	require.NoError(t, who.CheckDeputy(time.Time{}))
+}
+
+// N10: an actor acts for themselves where they may, else for the first principal who may.
+func TestN10ForWhomAQuestionIsListed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		q    Question
+		want string
+		ok   bool
+	}{
+		"for everybody":          {Question{}, "", true},
+		"for both":               {Question{To: &Audience{Users: []string{"ann", "bob"}}}, "", true},
+		"for Ann":                {Question{To: &Audience{Users: []string{"ann", "sam"}}}, "ann", true},
+		"for Sam":                {Question{To: &Audience{Users: []string{"sam"}}}, "sam", true},
+		"for others":             {Question{To: &Audience{Users: []string{"eve"}}}, "", false},
+		"Ann has voted":          {Question{To: &Audience{Users: []string{"ann"}}, Votes: []Vote{{Actor: "ann"}}}, "", false},
+		"another deputy has":     {Question{To: &Audience{Users: []string{"ann"}}, Votes: []Vote{{Actor: "eve", For: "ann"}}}, "", false},
+		"Bob has voted for Sam":  {Question{To: &Audience{Users: []string{"ann"}}, Votes: []Vote{{Actor: "bob", For: "sam"}}}, "", false},
+		"Ann is somebody's vote": {Question{Votes: []Vote{{Actor: "ann", For: "sam"}}, To: &Audience{Users: []string{"sam"}}}, "", false},
+		"Ann has claimed it":     {Question{Claim: &Claim{Actor: "ann", Until: away.Add(1)}}, "ann", true},
+		"eve has claimed it":     {Question{Claim: &Claim{Actor: "eve", Until: away.Add(1)}}, "", true},
+	} {
+		got, ok := tc.q.Represents(bobFor("eve"), away)
+		require.Equal(t, tc.ok, ok, name)
+		if ok {
+			require.Equal(t, tc.want, got.For, name)
+		}
+	}
+}
+
+// N10 K5: a claim excludes all but the claimant, a deputy for the claimant, and the person for whom
+// a deputy has claimed.
+func TestN10ClaimsAndDeputies(t *testing.T) {
+	q := Question{ID: 1}.ClaimedBy(Actor{ID: "ann"}, away)
+	now := away.Add(-1)
+	require.NoError(t, q.CheckClaim(bobFor("ann"), now))
+	require.Error(t, q.CheckClaim(bobFor(""), now))
+	require.Error(t, q.CheckClaim(bobFor("sam"), now))
+	q = Question{ID: 1}.ClaimedBy(bobFor("ann"), away)
+	require.Equal(t, Claim{Actor: "bob", For: "ann", Until: away}, *q.Claim)
+	require.NoError(t, q.CheckClaim(bobFor(""), now))
+	require.NoError(t, q.CheckClaim(Actor{ID: "ann"}, now))
+	require.Error(t, q.CheckClaim(Actor{ID: "carl", For: "ann", Principals: []Principal{{ID: "ann"}}}, now))
+	require.Error(t, q.CheckClaim(Actor{ID: "sam"}, now))
+}
+
+// N10 C5: for whom a deputy replies is part of the reply's body; an actor's own reply has the digest
+// of earlier releases.
+func TestN10TheDigestSaysForWhom(t *testing.T) {
+	reply := func(who Actor) Reply { return Reply{ID: 1, Text: "yes", Decision: Approve, Actor: who} }
+	several := &Question{Need: 2}
+	for _, q := range []*Question{nil, {}, several} {
+		seen := map[string]bool{}
+		for _, person := range []string{"", "ann", "sam"} {
+			seen[reply(bobFor(person)).DigestFor(q)] = true
+		}
+		require.Len(t, seen, 3)
+	}
+	require.Equal(t, reply(bobFor("")).Digest(), reply(bobFor("")).DigestFor(nil))
+	for _, wrong := range []Actor{{For: "ann"}, {ID: "ann", For: "ann"}, {ID: "bob", For: "\x00"}} {
+		require.ErrorIs(t, wrong.Validate(), ErrInvalidReply)
+	}
+}

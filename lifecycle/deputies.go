@@ -1,0 +1,101 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Directory names the people for whom a deputy may act. Package people has implementations.
+type Directory interface {
+	// Principals returns the people whose deputy the person is at that time, with their groups. A
+	// person may be the deputy of at most MaxPrincipals people; more are ignored. Deputyship is not
+	// transitive: a deputy's deputy is not named. An unknown person has none.
+	//
+	// It is called for a person's inbox, and for each attempt to commit a deputy's reply or change,
+	// outside the store's transactions; so it should answer from memory. An error denies the
+	// deputyship. It must be safe for concurrent use.
+	Principals(ctx context.Context, id string, at time.Time) ([]Principal, error)
+}
+
+// deputies reads deputyships from the host's directory, if any.
+type deputies struct {
+	directory Directory
+	log       *slog.Logger
+}
+
+// find sets the actor's principals as the directory names them now, whatever the caller
+// has set. Without a readable directory there are none, and the error says why.
+func (d *deputies) find(ctx context.Context, a *Actor, now time.Time) error {
+	a.Principals = nil
+	if d.directory == nil || a.ID == "" {
+		return nil
+	}
+	found, err := d.ask(ctx, a.ID, now)
+	if err != nil {
+		return err
+	}
+	names := len(a.Groups)
+	for _, p := range found[:min(len(found), interaction.MaxPrincipals)] {
+		if a.Fold != nil {
+			p.ID = a.Fold(p.ID)
+		}
+		// The listing of a store has a limit of names.
+		if names += 1 + len(p.Groups); names > store.MaxBatch {
+			break
+		}
+		if p.ID != "" && p.ID != a.ID && p.Active(now) {
+			a.Principals = append(a.Principals, p)
+		}
+	}
+	return nil
+}
+
+// findForList is find for a listing: without a readable directory, people keep their own questions.
+func (d *deputies) findForList(ctx context.Context, a *Actor, now time.Time) {
+	if err := d.find(ctx, a, now); err != nil {
+		d.log.Warn("the directory cannot be read: no questions of absent people are listed", "error", err)
+	}
+}
+
+// check is find for an actor who may act for another; for others it asks no directory. The error is
+// a *NotDeputyError.
+func (d *deputies) check(ctx context.Context, a *Actor, now time.Time) error {
+	if a.For == "" {
+		a.Principals = nil
+		return nil
+	}
+	*a = withFoldedPrincipal(*a)
+	if err := d.find(ctx, a, now); err != nil {
+		return &NotDeputyError{Actor: *a, Err: err}
+	}
+	return a.CheckDeputy(now)
+}
+
+// withFoldedPrincipal returns the actor with For in the form that Actor.Fold gives it.
+func withFoldedPrincipal(a Actor) Actor {
+	if a.For != "" && a.Fold != nil {
+		a.For = a.Fold(a.For)
+	}
+	return a
+}
+
+// ask calls the host's directory on the caller's goroutine and context. A panic is an
+// error.
+func (d *deputies) ask(ctx context.Context, id string, now time.Time) (found []Principal, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.log.Error("the directory panicked", "panic", decide.Shortened(fmt.Sprint(p)), "stack",
+				string(debug.Stack()))
+			found, err = nil, errors.New("lifecycle: the directory panicked")
+		}
+	}()
+	return d.directory.Principals(ctx, id, now)
+}
