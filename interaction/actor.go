@@ -30,12 +30,12 @@ type Actor struct {
 	// which keeps its spelling, belongs to the actor if Fold maps it to ID. Fold must be safe for
 	// concurrent use. It is not stored.
 	Fold func(id string) string `json:"-"`
-	// For is the ID of the absent person for whom the actor acts as a deputy: one of Principals.
+	// For is the ID of the absent person for whom the actor acts as a deputy, from Principals.
 	// Empty: the actor acts for themselves. Only calls about an open question use it.
 	For string `json:",omitempty"`
 	// Principals are the people for whom the actor may act, at most MaxPrincipals. A client of
-	// package lifecycle reads them from its Directory before each decision, and ignores those of its
-	// caller. They are not stored.
+	// package lifecycle reads them from its Directory before each decision, and ignores its caller's.
+	// They are not stored.
 	Principals []Principal `json:"-"`
 }
 

@@ -101,8 +101,8 @@ func (q *Question) Represents(actor Actor, now time.Time) (best Actor, ok bool) 
 	return best, ok
 }
 
-// AdmitsAny reports whether the actor may answer for themselves, or for one of their Principals,
-// whether active or not.
+// AdmitsAny reports whether the actor may answer for themselves, or for any of their Principals,
+// active or not.
 func (a *Audience) AdmitsAny(actor Actor) bool {
 	if actor.For = ""; a.Admits(actor) {
 		return true

@@ -17,7 +17,7 @@ import (
 // InboxQuery filters and pages an inbox. Zero fields do not filter.
 type InboxQuery struct {
 	// For selects the questions that this person may answer, by ID or group or as everybody, or as a
-	// deputy, except those that the person has voted on. The zero Actor selects all open questions.
+	// deputy, and has not voted on. The zero Actor selects all open questions.
 	For Actor
 	// Labels filters by the labels of the questions' runs; all must match.
 	Labels map[string]string
@@ -213,6 +213,20 @@ func (r *inboxReader) add(run *Run) bool {
 	}
 	r.place = inboxPlace{after: store.Cursor{At: run.Open[0].AskedAt, ID: run.ID}.String()}
 	return true
+}
+
+// questions returns the open questions of the run that the watched inbox lists. It needs w.mu.
+func (w *InboxWatch) questions(run *Run) []InboxQuestion {
+	if run == nil {
+		return nil
+	}
+	waiting := w.waiting
+	if waiting.VisibleAt = w.client.proc.Now(); !waiting.Matches(run) {
+		return nil
+	}
+	r := inboxReader{query: &w.query, limit: len(run.Open), now: waiting.VisibleAt}
+	r.add(run)
+	return r.page.Questions
 }
 
 // inboxPlace is a place in an inbox: after a waiting run and, if the run's id is set, after a

@@ -38,7 +38,7 @@ type InboxWatch struct {
 
 	mu      sync.Mutex         // guards the following fields
 	query   InboxQuery         // with the principals as last read
-	waiting store.WaitingQuery // those of query
+	waiting store.WaitingQuery // from query
 	reload  bool
 	runs    map[string]*watchedRun // not yet returned by Next
 	order   []string               // ids of runs by time of change
@@ -107,9 +107,8 @@ func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 // whom the person may act. If that has changed, the next change has Reload set.
 func (w *InboxWatch) Recheck(ctx context.Context) error {
 	w.mu.Lock()
-	query := w.query
+	query, was := w.query, w.query.For.Principals
 	w.mu.Unlock()
-	was := query.For.Principals
 	w.client.deputies.findForList(ctx, &query.For, w.client.proc.Now())
 	if err := w.client.allowInbox(ctx, &query); err != nil {
 		return err
@@ -148,20 +147,6 @@ func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 		}
 	}
 	return change, true
-}
-
-// questions needs mu.
-func (w *InboxWatch) questions(run *Run) []InboxQuestion {
-	if run == nil {
-		return nil
-	}
-	waiting := w.waiting
-	if waiting.VisibleAt = w.client.proc.Now(); !waiting.Matches(run) {
-		return nil
-	}
-	r := inboxReader{query: &w.query, limit: len(run.Open), now: waiting.VisibleAt}
-	r.add(run)
-	return r.page.Questions
 }
 
 // requestReload replaces all pending changes by a Reload.

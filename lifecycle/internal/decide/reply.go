@@ -11,8 +11,8 @@ import (
 
 // Reply settles the open question that the reply names. The run returns to the queue, unless it
 // waits for other answers. If several people decide the question and others must vote, the reply is
-// recorded as a vote. The error may also be that of Reply.ValidateFor, Actor.CheckDeputy or
-// Question.CheckClaim.
+// recorded as a vote. Reply.ValidateFor, Actor.CheckDeputy and
+// Question.CheckClaim may refuse it.
 func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
 	now = Later(now, run.UpdatedAt) // the answer has the time of the commit

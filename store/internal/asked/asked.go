@@ -54,7 +54,7 @@ func appendNamed(all []string, q *interaction.Question) []string {
 	return all
 }
 
-// Of returns an actor's principals without duplicates, with those of the people for whom the actor
+// Of returns an actor's principals without duplicates, and the principals of people for whom the actor
 // may act. Only an actor with an ID may answer a question that is not for everybody.
 func Of(a *interaction.Actor) []string {
 	if a.ID == "" {
