@@ -236,7 +236,7 @@ func wrongCalls() []wrongCall {
 	})
 	for argument, points := range map[string]map[string]At{
 		"at.Question":    {"-1": {Question: -1}},
-		"at.ID":          {`"no run"`: {ID: "no run"}},
+		"at.ID":          {`"no run"`: {ID: "no run"}, `"child-x"`: {ID: "child-x"}},
 		"at.Answer.Text": {"blank": {Answer: Reply{Text: " "}}, "not text": {Answer: Reply{Text: "\xff"}}},
 		"at.Answer.ID":   {"2": {Question: 1, Answer: Reply{ID: 2, Text: "yes"}}},
 		"at.Answer.Key":  {`"k"`: {Answer: Reply{Key: "k", Text: "yes"}}},

@@ -37,6 +37,9 @@ var wrongSpecs = []wrongSpec{
 	{"ID", func(s *Spec) {
 		s.ID = strings.Repeat("!", 80)
 	}, `is "` + strings.Repeat("!", 80) + `", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit, and not with "child-", which begins the ids of children`},
+	{"ID", func(s *Spec) {
+		s.ID = "child-x" // anyone can compute a child's id, and could occupy it
+	}, `is "child-x", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit, and not with "child-", which begins the ids of children`},
 	{"Prompt", func(s *Spec) { s.Prompt, s.Input = "", nil }, "is 0 bytes, want 1 to 1048576 bytes"},
 	{"Prompt", func(s *Spec) {
 		s.Prompt = strings.Repeat("x", MaxPrompt+1)

@@ -378,11 +378,13 @@ func TestM1NilErrorsAndEncodingsThatPanicAreCompensated(t *testing.T) {
 				h := serve(t, memory.New(), flow.New("f", func(c *flow.Ctx, _ string) (any, error) {
 					c.Defer("refund", func(ctx context.Context) error { return second(l.do("refund")(ctx)) })
 					c.Defer("notify", func(context.Context) error { return none })
+					c.Defer("exit", func(context.Context) error { runtime.Goexit(); return nil })
 					return f()
 				}))
 				h.submit(lifecycle.Spec{})
 				require.Equal(t, lifecycle.StateFailed, h.run().State)
 				require.Contains(t, h.run().Error.Message, "compensation: step notify: panic: ")
+				require.Contains(t, h.run().Error.Message, "compensation: step exit: flow: ended by runtime.Goexit")
 				require.Equal(t, "refund", l.String())
 			})
 		})

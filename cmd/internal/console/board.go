@@ -130,7 +130,7 @@ func (b *board) flush(c command.Call) error {
 // ask answers one question with its control.
 func (b *board) ask(c command.Call) {
 	o := b.answer
-	newPrinter(c.Out, false).question(&o.Question)
+	newPrinter(c.Out, false).question(&o.Question, b.cl.Now())
 	reply, err := ask(b.ctx, &o.Question, c.In, c.Out)
 	if err != nil {
 		b.note = command.Words(err)

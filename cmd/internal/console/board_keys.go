@@ -348,7 +348,7 @@ func (b *board) detail() []string {
 		}
 	} else {
 		p.line(terminal.Dim, terminal.Name(o.RunID)+"  "+terminal.Line(o.Title))
-		p.question(&o.Question)
+		p.question(&o.Question, b.cl.Now())
 	}
 	lines := strings.Split(strings.TrimRight(ansi.Hardwrap(text.String(), b.width, true), "\n"), "\n")
 	b.below = max(0, min(b.below, len(lines)-1))

@@ -129,7 +129,7 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 	case a.given():
 		return a.asGiven(q)
 	case terminal.Is(c.In) && terminal.Live(c.Out) && !p.json:
-		p.question(q)
+		p.question(q, cl.Now())
 		return ask(ctx, q, c.In, c.Out)
 	case terminal.Is(c.In):
 		return lifecycle.Reply{}, command.Misusef("want an answer: interlude reply %s TEXT, or -value or -decision",

@@ -73,7 +73,7 @@ func show(ctx context.Context, cl *client, p *printer, id string, limit int, db 
 	}
 	open := run.Open
 	for i := range open {
-		p.question(&open[i])
+		p.question(&open[i], cl.Now())
 	}
 	if len(open) > 0 {
 		p.line(terminal.Dim, "  answer: interlude reply "+db+" "+id)
@@ -178,7 +178,7 @@ func settlement(r *lifecycle.Record) string {
 }
 
 // question prints an open question, with everything that approval executes.
-func (p *printer) question(q *lifecycle.Question) {
+func (p *printer) question(q *lifecycle.Question, now time.Time) {
 	p.text(terminal.Bold, fmt.Sprintf("? %d  %s", q.ID, strings.TrimLeft(q.Prompt, " \n")), "")
 	if q.Context != "" {
 		p.text(terminal.Dim, q.Context, "     ")
@@ -201,16 +201,17 @@ func (p *printer) question(q *lifecycle.Question) {
 	if len(q.Schema) > 0 && q.Subject == nil {
 		p.text(terminal.Plain, "a value that matches "+terminal.Inline(q.Schema), "     ")
 	}
-	p.text(terminal.Dim, strings.Join(about(q), ", "), "     ")
+	p.text(terminal.Dim, strings.Join(about(q, now), ", "), "     ")
 }
 
-// about describes an open question's audience, claim, votes and time.
-func about(q *lifecycle.Question) []string {
+// about describes an open question's audience, claim, votes and time. now is the client's time, by
+// which claims end.
+func about(q *lifecycle.Question, now time.Time) []string {
 	facts := []string{string(q.Kind), "asked " + clock(q.AskedAt)}
 	if q.To != nil {
 		facts = append(facts, "for "+terminal.Name(q.To.String()))
 	}
-	if q.Claim.Lasts(time.Now()) {
+	if q.Claim.Lasts(now) {
 		facts = append(facts, "claimed by "+terminal.Name(q.Claim.Actor)+" until "+clock(q.Claim.Until))
 	}
 	if q.DecidedBySeveral() {
