@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -219,4 +220,32 @@ func (c *Client) QuestionWithKey(ctx context.Context, id, key string) (Record, e
 		return withoutHandles(voted), reading
 	}
 	return Record{}, err
+}
+
+// Proposal returns an approval of the run, open or settled, as Config.Policy gets it, to try a
+// policy on it. Errors: ErrNotFound (also for a question that was never asked), ErrNotAllowed, and
+// an *ArgumentError for a question that is no approval.
+func (c *Client) Proposal(ctx context.Context, id string, question int) (Proposal, error) {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
+		return Proposal{}, err
+	}
+	run, err := c.proc.Store.Run(ctx, id)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if err := c.allow(ctx, ActionView, &run, run.OpenQuestion(question)); err != nil {
+		return Proposal{}, err
+	}
+	q := run.OpenQuestion(question)
+	if q == nil {
+		settled, err := c.proc.Store.Interaction(ctx, id, question)
+		if err != nil {
+			return Proposal{}, err
+		}
+		q = &settled.Question
+	}
+	if q.Subject == nil {
+		return Proposal{}, &ArgumentError{"question", strconv.Itoa(question), "an approval", nil}
+	}
+	return node.NewProposal(ctx, c.proc.Store, specs{}, &run, q)
 }

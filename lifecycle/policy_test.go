@@ -69,6 +69,15 @@ func TestN9ARuleDecidesForAll(t *testing.T) {
 				require.Equal(t, []string{"policy:small@7", "policy"}, []string{r.Actor, r.Via})
 				require.Equal(t, []any{c.ruling.Decision, c.ruling.Reason, interaction.UserReply},
 					[]any{r.Decision, r.Response, r.Resolution})
+				again, err := lc.Proposal(t.Context(), "r", 1)
+				require.NoError(t, err)
+				require.Equal(t, []any{saw.Submitter, saw.RunID, saw.Question.Subject, saw.Engine}, []any{again.Submitter,
+					again.RunID, again.Question.Subject, again.Engine})
+				n, err := again.Rulings(t.Context(), "small")
+				require.NoError(t, err)
+				require.Equal(t, 1, n)
+				_, err = lc.Proposal(t.Context(), "r", 2)
+				require.ErrorIs(t, err, ErrNotFound)
 				log := strings.Join(wholeLog(t, s, "r"), "")
 				require.Contains(t, log, `"actor":"policy:small@7"`)
 				require.Contains(t, log, `"protocol_version":"fcmp/1.3"`)

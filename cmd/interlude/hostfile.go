@@ -37,6 +37,8 @@ type hostFile struct {
 	// Page is the page's public address, for links in mails and chats.
 	Page   string  `json:"page"`
 	SignIn *signIn `json:"sign_in"`
+	// Policy is a file of rules for approvals; empty: people decide.
+	Policy string `json:"policy"`
 
 	name string // of the file; empty: from flags
 }

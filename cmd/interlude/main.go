@@ -41,7 +41,7 @@ var program = command.Program{
 2 for an invalid command line; 3 if the next call continues the run; 4 if the
 state of the run or question does not permit the call; and 5 if the database
 is unavailable: try again.`,
-	Verbs: append(console.Verbs(), serveVerb, devVerb, mcpVerb, tokenVerb, runVerb, newVerb, versionVerb),
+	Verbs: append(console.Verbs(), serveVerb, devVerb, mcpVerb, tokenVerb, policyVerb, runVerb, newVerb, versionVerb),
 }
 
 func main() {

@@ -175,6 +175,10 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		defer people.Close()
 		authorize = signin.Authorize
 	}
+	rules, err := h.loadPolicy()
+	if err != nil {
+		return h.explain("policy", err)
+	}
 	probes, err := newProbes(ctx, h.Probes)
 	if err != nil {
 		return err
@@ -182,7 +186,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	defer probes.close()
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
 		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer(),
-		Authorize: authorize})
+		Authorize: authorize, Policy: rules})
 	if err != nil {
 		return h.explain("invalid configuration", err)
 	}

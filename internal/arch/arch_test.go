@@ -138,8 +138,8 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 // nestedModules are the modules other than the root. Each keeps its dependencies out of the root
 // module.
 var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "interaction/typed", "store/sqlite",
-	"store/postgres", "host/all", "host/front", "host/link", "host/mcp", "host/notify", "host/otel", "host/render",
-	"host/signin", "host/ui",
+	"store/postgres", "host/all", "host/front", "host/link", "host/mcp", "host/notify", "host/otel", "host/policy",
+	"host/render", "host/signin", "host/ui",
 	"host/web", "cmd", "examples", "proof"}
 
 func TestRootKnowsNoNestedModule(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -215,11 +216,7 @@ func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Ques
 
 // call calls the policy with a copy of the question, and turns a panic into an error.
 func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling, err error) {
-	stored, err := p.Store.Spec(ctx, run.ID)
-	if err != nil {
-		return interaction.Ruling{}, err
-	}
-	spec, _, err := p.specs.Decode(run.ID, stored)
+	proposal, err := NewProposal(ctx, p.Store, p.specs, run, q)
 	if err != nil {
 		return interaction.Ruling{}, err
 	}
@@ -230,17 +227,31 @@ func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Ques
 			err = errors.New("it panicked")
 		}
 	}()
-	copied := run.Clone()
-	return p.Policy(ctx, interaction.Proposal{
-		Question: *copied.OpenQuestion(q.ID), RunID: run.ID, Engine: run.Engine, Title: run.Title, Pool: run.Pool,
-		Key: run.Key, Submitter: spec.Submitter, Labels: copied.Labels,
-		Rulings: func(ctx context.Context, rule string) (int, error) { return p.rulings(ctx, run.ID, rule) },
-	})
+	return p.Policy(ctx, proposal)
 }
 
-// rulings counts a rule's decisions in the run's history.
-func (p *policies) rulings(ctx context.Context, id, rule string) (n int, _ error) {
-	err := store.EachSettled(ctx, p.Store, id, func(_ *store.Run, page []interaction.Record) error {
+// NewProposal returns a copy of the question with the data of its run.
+func NewProposal(ctx context.Context, r store.Reader, specs Specs, run *store.Run, q *interaction.Question) (
+	interaction.Proposal, error) {
+	stored, err := r.Spec(ctx, run.ID)
+	if err != nil {
+		return interaction.Proposal{}, err
+	}
+	spec, _, err := specs.Decode(run.ID, stored)
+	if err != nil {
+		return interaction.Proposal{}, err
+	}
+	id, copied := run.ID, store.CloneRecord(interaction.Record{Question: *q})
+	return interaction.Proposal{
+		Question: copied.Question, RunID: id, Engine: run.Engine, Title: run.Title, Pool: run.Pool,
+		Key: run.Key, Submitter: spec.Submitter, Labels: maps.Clone(run.Labels),
+		Rulings: func(ctx context.Context, rule string) (int, error) { return countRulings(ctx, r, id, rule) },
+	}, nil
+}
+
+// countRulings counts a rule's decisions in the run's history.
+func countRulings(ctx context.Context, r store.Reader, id, rule string) (n int, _ error) {
+	err := store.EachSettled(ctx, r, id, func(_ *store.Run, page []interaction.Record) error {
 		for i := range page {
 			if name, _ := interaction.RuleOf(page[i].Actor); name == rule && name != "" {
 				n++
