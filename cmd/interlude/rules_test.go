@@ -77,7 +77,8 @@ r question 4, refund: is undecided; the rules: ask (policy: rule never: no such 
 	require.Equal(t, misused, wrong.status)
 	require.Contains(t, wrong.side, "line 5")
 	host := filepath.Join(dir, "host.json")
-	require.NoError(t, os.WriteFile(host, []byte(`{"agents":{"a":{"agent":"demo"}},"policy":`+quoted(rules)+`}`), 0o600))
+	require.NoError(t, os.WriteFile(host, []byte(`{"agents":{"a":{"agent":"demo"}},"policy":`+quoted(rules)+`}`),
+		0o600))
 	refused := called(t, "", "serve", "-db", db, "-config", host)
 	require.NotZero(t, refused.status)
 	require.Contains(t, refused.side, "policy: ")

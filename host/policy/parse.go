@@ -101,7 +101,8 @@ func fields(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) {
 		name, value := node.Content[i], node.Content[i+1]
 		switch {
 		case !slices.Contains(allowed, name.Value):
-			return nil, faultf(name, "the field %.80q is unknown, want one of %s", name.Value, strings.Join(allowed, ", "))
+			return nil, faultf(name, "the field %.80q is unknown, want one of %s", name.Value,
+				strings.Join(allowed, ", "))
 		case all[name.Value] != nil:
 			return nil, faultf(name, "the field %s is given twice", name.Value)
 		}
@@ -136,8 +137,8 @@ func parseRule(env *cel.Env, node *yaml.Node, version string) (rule, error) {
 		return r, err
 	}
 	r.ruling = interaction.Ruling{Rule: r.name, Version: version}
-	decisions := map[string]interaction.Decision{"approve": interaction.Approve, "reject": interaction.Reject, "ask": ""}
-	decision, known := decisions[do]
+	decision, known := map[string]interaction.Decision{"approve": interaction.Approve, "reject": interaction.Reject,
+		"ask": ""}[do]
 	if !known {
 		return r, faultf(all["do"], "do is %.80q, want approve, reject or ask", do)
 	}

@@ -115,6 +115,7 @@ func variables(p *interaction.Proposal) (map[string]any, error) {
 	}
 	return map[string]any{
 		"tool": s.Tool, "title": s.Title, "risk": s.Risk, "arguments": arguments, "labels": labels, "engine": p.Engine,
-		"pool": p.Pool, "key": p.Key, "run": p.RunID, "submitter": p.Submitter, "asked": p.Question.AskedAt.In(time.UTC),
+		"pool": p.Pool, "key": p.Key, "run": p.RunID, "submitter": p.Submitter,
+		"asked": p.Question.AskedAt.In(time.UTC),
 	}, nil
 }

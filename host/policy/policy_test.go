@@ -83,7 +83,7 @@ func TestN9TheRecipesOfTheTutorial(t *testing.T) {
 			if ruling.To != nil {
 				got = "asks " + ruling.To.String() + ", " + string(rune('0'+ruling.Need))
 			}
-			require.Equal(t, e.want, got, "%s: %s %s", title, e.of.Question.Subject.Tool, e.of.Question.Subject.Arguments)
+			require.Equal(t, e.want, got, "%s: %+v", title, e.of.Question.Subject)
 			require.NoError(t, ruling.Validate())
 		}
 	}
@@ -139,36 +139,37 @@ rules:
 
 // N9: a faulty file is refused as a whole, with the line.
 func TestN9AFaultyFileIsRefused(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                         "line 1: the file is empty",
-		"version: \"1\"":           "rules are missing",
-		"rules: []":                "version is missing",
-		"version: 1\nrules: []":    "line 1: version is 1, want a text in quotation marks",
-		"version: \"1\"\nrule: []": `line 2: the field "rule" is unknown`,
-		"version: \"1\"\nversion: \"1\"\nrules: []": "line 2: the field version is given twice",
-		"a: [":                                                                     "line",
-		rule("when: tool == \"a\"", "do: maybe"):                                   `line 5: rule x: do is "maybe"`,
-		rule("when: tool == 5", "do: approve"):                                     "line 4: rule x: when: found no matching overload",
-		rule("when: tools == \"a\"", "do: approve"):                                "line 4: rule x: when: undeclared reference",
-		rule("when: tool", "do: approve"):                                          "line 4: rule x: when is of type string, want bool",
-		rule("when: arguments.ok", "do: approve"):                                  "line 4: rule x: when is of type dyn, want bool",
-		rule("when: |", "  true &&", "  tol == 1", "do: approve"):                  "line 6: rule x: when: undeclared reference",
-		rule("when: 'true'", "do: approve", "then: 5"):                             `line 6: the field "then" is unknown`,
-		rule("do: approve"):                                                        "when is missing",
-		rule("when: 'true'"):                                                       "do is missing",
-		rule("when: 'true'", "do: ask", "need: 99"):                                "99 people",
-		rule("when: 'true'", "do: ask", "need: two"):                               `line 6: rule x: need is "two"`,
-		rule("when: 'true'", "do: ask", "to: {}"):                                  "to admits no one",
-		rule("when: 'true'", "do: ask", "to: {users: 5}"):                          "to.users has another type",
-		rule("when: 'true'", "do: ask", "reason: no"):                              "only approve and reject",
-		rule("when: 'true'", "do: approve", "need: 2"):                             "asks people",
-		rule("when: 'true'", "do: approve") + "- {rule: x, when: 'true', do: ask}": "line 6: rule x: the name is also that of the rule in line 3",
-		"version: \"1\"\nrules: [{rule: \"a b\", when: 'true', do: approve}]":      "letters, digits",
+	for _, c := range []struct{ text, want string }{
+		{"", "line 1: the file is empty"},
+		{"version: \"1\"", "rules are missing"},
+		{"rules: []", "version is missing"},
+		{"version: 1\nrules: []", "line 1: version is 1, want a text in quotation marks"},
+		{"version: \"1\"\nrule: []", `line 2: the field "rule" is unknown`},
+		{"version: \"1\"\nversion: \"1\"\nrules: []", "line 2: the field version is given twice"},
+		{"a: [", "line"},
+		{rule("when: tool == \"a\"", "do: maybe"), `line 5: rule x: do is "maybe"`},
+		{rule("when: tool == 5", "do: approve"), "line 4: rule x: when: found no matching overload"},
+		{rule("when: tools == \"a\"", "do: approve"), "line 4: rule x: when: undeclared reference"},
+		{rule("when: tool", "do: approve"), "line 4: rule x: when is of type string, want bool"},
+		{rule("when: arguments.ok", "do: approve"), "line 4: rule x: when is of type dyn, want bool"},
+		{rule("when: |", "  true &&", "  tol == 1", "do: approve"), "line 6: rule x: when: undeclared reference"},
+		{rule("when: 'true'", "do: approve", "then: 5"), `line 6: the field "then" is unknown`},
+		{rule("do: approve"), "when is missing"},
+		{rule("when: 'true'"), "do is missing"},
+		{rule("when: 'true'", "do: ask", "need: 99"), "99 people"},
+		{rule("when: 'true'", "do: ask", "need: two"), `line 6: rule x: need is "two"`},
+		{rule("when: 'true'", "do: ask", "to: {}"), "to admits no one"},
+		{rule("when: 'true'", "do: ask", "to: {users: 5}"), "to.users has another type"},
+		{rule("when: 'true'", "do: ask", "reason: no"), "only approve and reject"},
+		{rule("when: 'true'", "do: approve", "need: 2"), "asks people"},
+		{rule("when: 'true'", "do: approve") + "- {rule: x, when: 'true', do: ask}",
+			"line 6: rule x: the name is also that of the rule in line 3"},
+		{"version: \"1\"\nrules: [{rule: \"a b\", when: 'true', do: approve}]", "letters, digits"},
 	} {
-		_, err := policy.Parse([]byte(text))
-		require.ErrorContains(t, err, want, text)
+		_, err := policy.Parse([]byte(c.text))
+		require.ErrorContains(t, err, c.want, c.text)
 		var fault *policy.Error
-		require.ErrorAs(t, err, &fault, text)
+		require.ErrorAs(t, err, &fault, c.text)
 		require.Positive(t, fault.Line)
 	}
 	_, err := policy.Load(filepath.Join(t.TempDir(), "none.yaml"))

@@ -215,7 +215,8 @@ func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Ques
 }
 
 // call calls the policy with a copy of the question, and turns a panic into an error.
-func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling, err error) {
+func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
+	err error) {
 	proposal, err := NewProposal(ctx, p.Store, p.specs, run, q)
 	if err != nil {
 		return interaction.Ruling{}, err
