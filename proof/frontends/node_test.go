@@ -41,6 +41,7 @@ type node struct {
 	Store string // a SQLite file, or the connection string of a PostgreSQL
 	Cut   int    // one response in so many is lost on its way, and one request; 0: none
 	Hooks string // where webhooks go, of a host on PostgreSQL; empty: nowhere
+	Rule  string // the version of its rule, if it serves approvals under a policy; see serveRules
 }
 
 // serve is the main function of a node's process. It writes its address to its standard output.
@@ -48,6 +49,9 @@ func (n *node) serve(ctx context.Context) error {
 	s, err := cast.OpenStore(ctx, n.Store)
 	if err != nil {
 		return err
+	}
+	if n.Rule != "" {
+		return n.serveRules(ctx, s)
 	}
 	lc, err := newLifecycle(s)
 	if err != nil {

@@ -76,7 +76,7 @@ func (p *policies) serve(ctx context.Context) error {
 	var calls errgroup.Group
 	calls.SetLimit(policyCalls)
 	defer func() { _ = calls.Wait() }()
-	interval := p.Host.HideFor / 5
+	interval := min(p.Host.HideFor/5, time.Second)
 	next := MonotonicNow(p.Clock)
 	for ctx.Err() == nil {
 		tick, stop := p.Clock.Timer(next.Sub(MonotonicNow(p.Clock)))

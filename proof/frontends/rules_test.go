@@ -1,0 +1,132 @@
+package frontends_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/cast"
+	"github.com/interlude-go/interlude/store"
+)
+
+// hangs is the version of a rule that never decides.
+const hangs = "hangs"
+
+// serveRules serves runs that ask for one approval each. Its rule approves all, unless it hangs. It
+// prints a line when it serves, and one for each question that it is to decide.
+func (n *node) serveRules(ctx context.Context, s store.Store) error {
+	pays := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) > 0 {
+			return engine.Done(string(t.Answers[0].Decision)), nil
+		}
+		return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?",
+			Subject: &interaction.Subject{Tool: "pay"}}), nil
+	})
+	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: pays, Lease: time.Second, PolicyTimeout: time.Minute,
+		Logger: slog.New(slog.DiscardHandler),
+		Policy: func(ctx context.Context, p lifecycle.Proposal) (lifecycle.Ruling, error) {
+			fmt.Println(p.RunID)
+			if n.Rule == hangs {
+				<-ctx.Done()
+			}
+			return lifecycle.Ruling{Decision: lifecycle.Approve, Rule: "all", Version: n.Rule}, ctx.Err()
+		}})
+	if err != nil {
+		return err
+	}
+	fmt.Println("serves")
+	return errors.Join(lc.Serve(ctx), errors.New("it was not killed"))
+}
+
+// startRules starts a node, and returns a channel of the runs whose questions its rule is to decide.
+func startRules(t *testing.T, file, version string) (*cast.Host, <-chan string) {
+	t.Helper()
+	lines := make(chan string, 1000)
+	h, err := cast.StartHost(t.Context(), node{Store: file, Rule: version},
+		cast.HostOptions{Says: func(line string) { lines <- line }})
+	require.NoError(t, err)
+	require.Equal(t, "serves", <-lines)
+	return h, lines
+}
+
+// N9: a rule decides once, though its node is killed (kill -9) between the wait and the decision,
+// two other nodes find the question, one of these is killed as well, and people reply to half of the
+// questions at the same time. Nobody sees a question meanwhile, and history and events name the one
+// who has decided.
+func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "runs.db")
+	s, err := cast.OpenStore(t.Context(), file)
+	require.NoError(t, err)
+	defer s.Close()
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+	require.NoError(t, err)
+	defer client.Close()
+	first, undecided := startRules(t, file, hangs)
+	const runs = 20
+	id := func(i int) string { return fmt.Sprintf("run-%d", i) }
+	for i := range runs {
+		_, err := client.Submit(t.Context(), lifecycle.Spec{ID: id(i), Prompt: "x",
+			Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Users: []string{"ada"}}}})
+		require.NoError(t, err)
+	}
+	for range runs {
+		<-undecided
+	}
+	require.NoError(t, first.Kill())
+	inbox, err := client.Inbox(t.Context(), lifecycle.InboxQuery{})
+	require.NoError(t, err)
+	require.Empty(t, inbox.Questions)
+
+	second, decides := startRules(t, file, "2")
+	third, _ := startRules(t, file, "3")
+	defer third.Kill() //nolint:errcheck // it is over
+	<-decides
+	var people errgroup.Group
+	won := make([]bool, runs)
+	for i := 0; i < runs; i += 2 {
+		people.Go(func() error {
+			_, err := client.As(lifecycle.Actor{ID: "ada"}).Reply(t.Context(), id(i),
+				lifecycle.Reply{ID: 1, Decision: lifecycle.Reject, Key: "key"})
+			if won[i] = err == nil; errors.Is(err, lifecycle.ErrSettled) {
+				return nil
+			}
+			return err
+		})
+	}
+	require.NoError(t, second.Kill())
+	require.NoError(t, people.Wait())
+	checker := audit.NewChecker()
+	for i := range runs {
+		run, err := client.Wait(t.Context(), id(i))
+		require.NoError(t, err)
+		history, err := client.History(t.Context(), id(i))
+		require.NoError(t, err)
+		require.Len(t, history, 1)
+		who, decision := history[0].Actor, history[0].Decision
+		rule, version := interaction.RuleOf(who)
+		require.Equal(t, won[i], who == "ada", "%s was decided by %s", id(i), who)
+		require.Equal(t, won[i], decision == lifecycle.Reject)
+		require.Equal(t, won[i], rule == "")
+		require.Equal(t, !won[i], strings.Contains("23", version) && version != "")
+		require.Equal(t, string(decision), run.FinalText)
+		events, err := s.Events(t.Context(), id(i), 0, store.MaxBatch)
+		require.NoError(t, err)
+		for _, e := range events {
+			require.Empty(t, checker.Line(e.Body))
+		}
+	}
+	require.Empty(t, checker.Close())
+}
