@@ -46,7 +46,7 @@ func TestN9TheRecipesOfTheTutorial(t *testing.T) {
 		"Ask two people for large amounts": {{call("refund", `{"amount":1000.5}`), "asks the groups finance, 2"},
 			{call("refund", `{"amount":1000}`), ""}},
 		"Approve tools that only read": {{call("read_file", ""), "approve reading"}, {call("write_file", ""), ""}},
-		"Reject what is never right": {{call("sql", `{"query":"DROP TABLE x"}`), "reject no-drop"},
+		"Reject forbidden calls": {{call("sql", `{"query":"DROP TABLE x"}`), "reject no-drop"},
 			{call("sql", `{"query":"select dropped"}`), ""}},
 		"Keep changes within a folder": {{call("write_file", `{"path":"docs/a.md"}`), "approve docs-only"},
 			{call("write_file", `{"path":"docs/../go.mod"}`), ""}, {call("write_file", `{"path":"/docs/a"}`), ""}},
@@ -90,7 +90,7 @@ func TestN9TheRecipesOfTheTutorial(t *testing.T) {
 	require.Equal(t, 10, seen)
 }
 
-// N9: what cannot be judged is an error, after which people decide, even if a later rule would
+// N9: a call that cannot be judged is an error, after which people decide, even if a later rule would
 // approve.
 func TestN9WhatCannotBeJudgedIsAsked(t *testing.T) {
 	rules, err := policy.Parse([]byte(`version: "7"
