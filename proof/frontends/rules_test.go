@@ -50,7 +50,7 @@ func (n *node) serveRules(ctx context.Context, s store.Store) error {
 	return errors.Join(lc.Serve(ctx), errors.New("it was not killed"))
 }
 
-// startRules starts a node, and returns a channel of the runs whose questions its rule is to decide.
+// startRules starts a node. The channel receives the runs whose questions its rule decides.
 func startRules(t *testing.T, file, version string) (*cast.Host, <-chan string) {
 	t.Helper()
 	lines := make(chan string, 1000)
@@ -62,9 +62,9 @@ func startRules(t *testing.T, file, version string) (*cast.Host, <-chan string) 
 }
 
 // N9: a rule decides once, though its node is killed (kill -9) between the wait and the decision,
-// two other nodes find the question, one of these is killed as well, and people reply to half of the
-// questions at the same time. Nobody sees a question meanwhile, and history and events name the one
-// who has decided.
+// two other nodes find the question, the first is killed as well, and people reply to half of the
+// questions at the same time. No inbox shows a question before, and history and events name the
+// author of the decision.
 func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "runs.db")
