@@ -100,6 +100,13 @@ func (c *Client) Close() {
 	c.notices.flush()
 }
 
+// WithPrincipals returns the actor with the people for whom the directory lets them act now, to show
+// what they may do (Question.Represents). Without a readable directory there are none.
+func (c *Client) WithPrincipals(ctx context.Context, actor Actor) Actor {
+	c.deputies.findForList(ctx, &actor, c.proc.Now())
+	return actor
+}
+
 // On returns the same client on another view of its store, for example inside the caller's
 // transaction, if the store is in the caller's database. Its submissions, answers and cancels
 // commit or roll back with that transaction.

@@ -39,6 +39,8 @@ type hostFile struct {
 	SignIn *signIn `json:"sign_in"`
 	// Policy is a file of rules for approvals; empty: people decide.
 	Policy string `json:"policy"`
+	// Directory is the file of people, groups and deputies (package people); empty: no deputies.
+	Directory string `json:"directory"`
 
 	name string // of the file; empty: from flags
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/host/signin"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 // openIDEntry is a provider of OpenID Connect, which signs people in.
@@ -42,6 +44,14 @@ func (o *openIDEntry) check(page string) error {
 		return fmt.Errorf("sign_in.openid.hours is %d, want 1 to 720", o.Hours)
 	}
 	return nil
+}
+
+// directory opens the file of people; nil without one.
+func (h *hostFile) directory(log *slog.Logger) (lifecycle.Directory, error) {
+	if h.Directory == "" {
+		return nil, nil //nolint:nilnil // there are no deputies
+	}
+	return people.Open(h.Directory, log)
 }
 
 // openSignIn opens the tables of sessions and tokens if the configuration needs them. Close the

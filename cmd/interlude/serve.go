@@ -179,6 +179,10 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	if err != nil {
 		return h.explain("policy", err)
 	}
+	directory, err := h.directory(log)
+	if err != nil {
+		return h.explain("directory", err)
+	}
 	probes, err := newProbes(ctx, h.Probes)
 	if err != nil {
 		return err
@@ -186,7 +190,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	defer probes.close()
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
 		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer(),
-		Authorize: authorize, Policy: rules})
+		Authorize: authorize, Policy: rules, Directory: directory})
 	if err != nil {
 		return h.explain("invalid configuration", err)
 	}

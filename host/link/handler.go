@@ -150,6 +150,10 @@ func (l *Links) open(r *http.Request, token string) (*visit, *refusal) {
 	if v.question.Digest() != c.seen() || v.question.AskedAt.UnixMicro() != c.asked {
 		return nil, &refusal{reason: Changed}
 	}
+	actor := v.client.WithPrincipals(r.Context(), v.actor)
+	if by, ok := v.question.Represents(actor, l.config.Client.Now()); ok { // perhaps as a deputy
+		v.actor, v.client = by, l.config.Client.As(by)
+	}
 	return v, nil
 }
 

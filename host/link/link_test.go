@@ -427,3 +427,29 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	_, err = links.For("r", lifecycle.Question{}, To("ada"))
 	require.ErrorContains(t, err, "want a question that a run has asked")
 }
+
+// deputies makes Bob the deputy of Ann.
+type deputies struct{}
+
+func (deputies) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if id != "bob" {
+		return nil, nil
+	}
+	return []lifecycle.Principal{{ID: "ann"}}, nil
+}
+
+// N10: a deputy's link answers for the absent person, and a link of anybody else does not.
+func TestN10ADeputysLinkAnswersForTheAbsentPerson(t *testing.T) {
+	h := newHost(t, confirm, func(_ *Config, l *lifecycle.Config) { l.Directory = deputies{} })
+	q := h.asked("r", &lifecycle.AskPolicy{To: &lifecycle.Audience{Users: []string{"ann"}}})
+	got := h.call("POST", h.link("r", q, To("carl")), url.Values{"option": {"0"}})
+	require.Equal(t, string(WrongPerson), got.Header().Get("Interlude-Reason"))
+	bob := h.link("r", q, To("bob"))
+	require.Contains(t, h.call("GET", bob, nil).Body.String(), "<strong>bob</strong> for <strong>ann</strong>")
+	for range 2 { // the second is a repetition
+		require.Empty(t, h.call("POST", bob, url.Values{"option": {"0"}}).Header().Get("Interlude-Reason"))
+	}
+	record, err := h.lc.Question(t.Context(), "r", 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"bob", "ann", "yes"}, []string{record.Actor, record.For(), record.Response})
+}

@@ -62,6 +62,7 @@ type view struct {
 
 	Question  *lifecycle.Question // nil: no question is shown
 	Person    string              // the person who answers
+	For       string              // the absent person whose deputy answers, or empty
 	Arguments string
 	Choices   []choice
 	Approval  bool
@@ -171,7 +172,7 @@ func howSettled(r *lifecycle.Record) string {
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
-	s.Person = v.person
+	s.Person, s.For = v.person, v.actor.For
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
 	s.Writable = !q.Only && (len(q.Schema) == 0 || q.AlsoText || s.Approval)

@@ -67,7 +67,7 @@ func (d *Server) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[In
 	if err != nil {
 		return nil, err
 	}
-	return &body[Inbox]{Inbox{showInbox(page.Questions, c.actor, c.client.Now()), page.Next, page.Searched}}, nil
+	return &body[Inbox]{Inbox{showInbox(page.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now()), page.Next, page.Searched}}, nil
 }
 
 // Answers is a page of the caller's own answers.
@@ -155,7 +155,7 @@ func (d *Server) questions(ctx context.Context, c *caller, in *RunPath) (*body[Q
 	if err != nil {
 		return nil, err
 	}
-	return &body[Questions]{Questions{showQuestions(&run, c.actor, c.client.Now())}}, nil
+	return &body[Questions]{Questions{showQuestions(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())}}, nil
 }
 
 // History is a page of the questions of a run, in order.
@@ -201,11 +201,23 @@ type NewReply struct {
 	Seen     string          `json:"seen,omitempty" doc:"The digest of the question as it was shown."`
 
 	AcceptRisk bool `json:"accept_risk,omitempty" doc:"The person acknowledges the risk; required to accept one."`
+
+	For string `json:"for,omitempty" doc:"The absent person whose deputy the caller is; missing: the caller answers for themselves."`
 }
 
 func (r *NewReply) reply() lifecycle.Reply {
 	return lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen,
 		AcceptRisk: r.AcceptRisk}
+}
+
+// actingFor returns the caller's client as the deputy of a person; empty: for themselves.
+func (c *caller) actingFor(person string) *lifecycle.Client {
+	if person == "" {
+		return c.client
+	}
+	as := c.actor
+	as.For = person
+	return c.client.As(as)
 }
 
 type Receipt struct {
@@ -224,7 +236,7 @@ type replyInput struct {
 func (d *Server) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
 	reply := in.Body.reply()
 	reply.ID, reply.Key = in.Question, in.Key
-	r, err := c.client.Reply(ctx, in.ID, reply)
+	r, err := c.actingFor(in.Body.For).Reply(ctx, in.ID, reply)
 	if err != nil {
 		return nil, d.withWinner(ctx, c, in.ID, err)
 	}
@@ -236,7 +248,7 @@ func (d *Server) question(ctx context.Context, c *caller, in *QuestionPath) (*bo
 	if err != nil {
 		return nil, err
 	}
-	return &body[Record]{showRecord(&record, c.actor, c.client.Now())}, nil
+	return &body[Record]{showRecord(&record, c.client.WithPrincipals(ctx, c.actor), c.client.Now())}, nil
 }
 
 // withWinner adds to a SettledError who settled the question, if the caller may view the run.
@@ -257,6 +269,7 @@ type claimInput struct {
 	Body struct {
 		Until   time.Time `json:"until,omitzero" doc:"The end of the claim; or give seconds."`
 		Seconds int       `json:"seconds,omitempty" minimum:"1" maximum:"2678400" doc:"The length of the claim; or give until."`
+		For     string    `json:"for,omitempty" doc:"The absent person whose deputy the caller is."`
 	}
 }
 
@@ -268,7 +281,7 @@ func (d *Server) claim(ctx context.Context, c *caller, in *claimInput) error {
 	if until.IsZero() {
 		until = c.client.Now().Add(time.Duration(in.Body.Seconds) * time.Second)
 	}
-	return d.withWinner(ctx, c, in.ID, c.client.Claim(ctx, in.ID, in.Question, until))
+	return d.withWinner(ctx, c, in.ID, c.actingFor(in.Body.For).Claim(ctx, in.ID, in.Question, until))
 }
 
 func (d *Server) release(ctx context.Context, c *caller, in *QuestionPath) error {
@@ -280,11 +293,12 @@ type reassignInput struct {
 	Body struct {
 		From *Audience `json:"from,omitempty" doc:"The audience that the caller saw; missing: everybody."`
 		To   Audience  `json:"to"`
+		For  string    `json:"for,omitempty" doc:"The absent person whose deputy the caller is."`
 	}
 }
 
 func (d *Server) reassign(ctx context.Context, c *caller, in *reassignInput) error {
-	err := c.client.Reassign(ctx, in.ID, in.Question, in.Body.From.audience(), *in.Body.To.audience())
+	err := c.actingFor(in.Body.For).Reassign(ctx, in.ID, in.Question, in.Body.From.audience(), *in.Body.To.audience())
 	return d.withWinner(ctx, c, in.ID, err)
 }
 

@@ -98,6 +98,7 @@ type Question struct {
 
 	To          *Audience `json:"to,omitempty" doc:"The audience; missing: everybody."`
 	MayReply    bool      `json:"may_reply" doc:"Whether the caller may answer the question now."`
+	For         string    `json:"for,omitempty" doc:"The absent person for whom the caller may answer, as a deputy."`
 	MayReassign bool      `json:"may_reassign" doc:"Whether the caller is in the audience, and so may reassign the question."`
 	Need        int       `json:"need,omitempty" doc:"How many people must approve, if several decide."`
 	Rejects     int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
@@ -148,6 +149,7 @@ type Vote struct {
 	Decision string    `json:"decision" enum:"approve,reject"`
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
+	For      string    `json:"for,omitempty" doc:"The person for whom a deputy has voted."`
 	Mine     bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
@@ -156,6 +158,7 @@ type Claim struct {
 	Actor string    `json:"actor"`
 	Via   string    `json:"via,omitempty"`
 	Until time.Time `json:"until"`
+	For   string    `json:"for,omitempty" doc:"The person for whom a deputy has claimed."`
 	Mine  bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
@@ -183,6 +186,7 @@ type Record struct {
 	Value      json.RawMessage `json:"value,omitempty"`
 	Decision   string          `json:"decision,omitempty"`
 	Actor      string          `json:"actor,omitempty"`
+	For        string          `json:"for,omitempty" doc:"The person for whom the actor, a deputy, has answered."`
 	Mine       bool            `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 	Via        string          `json:"via,omitempty"`
 	SettledAt  time.Time       `json:"settled_at,omitzero"`
@@ -244,13 +248,15 @@ func showQuestions(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) []Que
 // shows the end of the question's own wait; callers that know the run replace it by the end under
 // the run's policy.
 func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Question {
+	by, may := q.Represents(actor, now)
+	free := !q.Claim.Excludes(by, now)
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
 		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need,
-		Rejects:     q.Rejects,
-		EndsAt:      q.EndsAt,
-		MayReassign: q.To.Admits(actor) && !q.Claim.Excludes(actor, now)}
-	v.MayReply = v.MayReassign && q.VoteOf(actor) == nil
+		Rejects:  q.Rejects,
+		EndsAt:   q.EndsAt,
+		MayReply: may && free, For: by.For,
+		MayReassign: (may || q.To.Admits(actor)) && free}
 	yes := q.YesOption()
 	for i, o := range q.Options {
 		v.Options = append(v.Options, Option{o.Label, o.Value, i == yes})
@@ -262,7 +268,7 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		v.Votes = append(v.Votes, showVote(&q.Votes[i], actor))
 	}
 	if q.Claim.Lasts(now) {
-		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until, actor.Is(q.Claim.Actor)}
+		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until, q.Claim.For, actor.Is(q.Claim.Actor)}
 	}
 	if w := q.Wait; w != nil {
 		v.Then, v.OwnWait = string(w.Then), w.End > 0
@@ -287,7 +293,7 @@ func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Ti
 }
 
 func showVote(v *lifecycle.Vote, actor lifecycle.Actor) Vote {
-	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt, actor.Is(v.Actor)}
+	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt, v.For, actor.Is(v.Actor)}
 }
 
 func showAudience(a *lifecycle.Audience) *Audience {
@@ -307,10 +313,10 @@ func (a *Audience) audience() *lifecycle.Audience {
 
 func showRecord(r *lifecycle.Record, actor lifecycle.Actor, now time.Time) Record {
 	v := Record{Question: showQuestion(&r.Question, actor, now), Resolution: string(r.Resolution), Text: r.Response,
-		Value: r.Value, Decision: string(r.Decision), Actor: r.Actor, Via: r.Via, SettledAt: r.ResolvedAt,
+		Value: r.Value, Decision: string(r.Decision), Actor: r.Actor, For: r.For(), Via: r.Via, SettledAt: r.ResolvedAt,
 		AutoReason: r.AutoDecideReason, Mine: r.Actor != "" && actor.Is(r.Actor)}
 	if r.Resolution != "" {
-		v.Question.MayReply, v.Question.Claim = false, nil
+		v.Question.MayReply, v.Question.For, v.Question.Claim = false, "", nil
 	}
 	return v
 }

@@ -13,14 +13,15 @@ import (
 // unasked are the exported methods of Client and Lifecycle that do not ask Authorize, each with its
 // reason.
 var unasked = map[string]string{
-	"As":      "it reads and changes no run",
-	"Close":   "it reads and changes no run",
-	"Now":     "it reads and changes no run",
-	"On":      "it reads and changes no run",
-	"Ready":   "it reads and changes no run",
-	"Recover": "recovery settles what dead processes left, for nobody",
-	"Serve":   "workers and deadlines execute what was allowed before",
-	"Stuck":   "it lists calls of this process",
+	"As":             "it reads and changes no run",
+	"Close":          "it reads and changes no run",
+	"Now":            "it reads and changes no run",
+	"On":             "it reads and changes no run",
+	"Ready":          "it reads and changes no run",
+	"Recover":        "recovery settles what dead processes left, for nobody",
+	"Serve":          "workers and deadlines execute what was allowed before",
+	"Stuck":          "it lists calls of this process",
+	"WithPrincipals": "it reads the directory, and no run",
 }
 
 // askers are the functions of lifecycle/authorize.go that ask Authorize.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -24,14 +25,21 @@ import (
 var Env = command.Variable(command.Prefix, "db")
 
 type Database struct {
-	name   string // a path, or a URL
-	schema string
+	name      string // a path, or a URL
+	schema    string
+	directory string // the file of people; empty: no deputies
 }
 
 func NewDatabase(f *flag.FlagSet) *Database {
 	d := &Database{}
 	f.StringVar(&d.name, "db", "", "the `database` of the runs: a SQLite file, or a postgres:// URL; default: $"+Env)
 	f.StringVar(&d.schema, "schema", "", "the `schema` of the tables in PostgreSQL; default: interlude")
+	return d
+}
+
+// withDirectory adds the flag -directory.
+func (d *Database) withDirectory(f *flag.FlagSet) *Database {
+	f.StringVar(&d.directory, "directory", "", "the `file` of people that names deputies, as in serve's configuration")
 	return d
 }
 
@@ -226,7 +234,13 @@ func (d *Database) client(ctx context.Context, how access) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler)})
+	cfg := lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler)}
+	if d.directory != "" {
+		if cfg.Directory, err = people.Open(d.directory, cfg.Logger); err != nil {
+			return nil, errors.Join(command.Misusef("-directory: %w", err), st.Close())
+		}
+	}
+	c, err := lifecycle.NewClient(cfg)
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}

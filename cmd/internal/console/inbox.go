@@ -18,7 +18,7 @@ var inboxVerb = command.Verb{
 	More: "All open questions, or with -as the questions that a person may answer. On a terminal it is a list to " +
 		"move through and decide in; the key ? lists the keys.",
 	Prepare: func(f *flag.FlagSet) command.Action {
-		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, "")
+		db, asJSON, who := NewDatabase(f).withDirectory(f), jsonFlag(f), newPerson(f, "")
 		labels := labelFlag(f)
 		var q lifecycle.InboxQuery
 		f.StringVar(&q.Pool, "pool", "", "only questions of runs in the `pool`")

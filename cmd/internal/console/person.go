@@ -14,6 +14,7 @@ const via = "cli"
 
 type person struct {
 	id     string
+	of     string // the absent person for whom the person acts
 	groups []string
 }
 
@@ -36,7 +37,7 @@ func (p *person) actor() (lifecycle.Actor, error) {
 	if p.id == "" {
 		return lifecycle.Actor{}, command.Misusef("want the person who acts: name one with -as")
 	}
-	return lifecycle.Actor{ID: p.id, Groups: p.groups, Via: via}, nil
+	return lifecycle.Actor{ID: p.id, Groups: p.groups, Via: via, For: p.of}, nil
 }
 
 func self() string {

@@ -22,7 +22,8 @@ var replyVerb = command.Verb{
 	More: "Without an answer it shows the question and asks on a terminal; elsewhere it reads a text from standard " +
 		"input. An option's number selects it. A form takes -value, an approval -decision.",
 	Prepare: func(f *flag.FlagSet) command.Action {
-		a := &answering{db: NewDatabase(f), who: newPerson(f, self())}
+		a := &answering{db: NewDatabase(f).withDirectory(f), who: newPerson(f, self())}
+		f.StringVar(&a.who.of, "for", "", "the absent `person` whose deputy answers; needs -directory")
 		asJSON := jsonFlag(f)
 		f.IntVar(&a.number, "question", 0, "the `number` of the question; optional if only one is open")
 		f.StringVar(&a.text, "text", "", "the answer as a `text`, or a comment on a decision")

@@ -159,6 +159,7 @@ export class QuestionPanel {
       h("dd", null, content)));
     fact(T.asked, since(question.asked_at));
     fact(T.asksWhom, audience(question.to));
+    if (question.for) fact(T.onBehalf, h("strong", null, shown(question.for)));
     if (!resolution) {
       if (question.claim) {
         const mine = question.claim.mine;
@@ -268,7 +269,7 @@ export class QuestionPanel {
     const { byKey, question } = this;
     this.answer?.clear();
     hold({ run: this.run, question, title: question.subject?.title || question.prompt, says,
-      body: stringify({ ...reply, seen: question.digest }) });
+      body: stringify({ ...reply, seen: question.digest, for: question.for }) });
     if (byKey) this.answered?.();
   }
 
@@ -370,7 +371,7 @@ export class QuestionPanel {
     const mine = question.claim?.mine;
     if (!mine && (question.claim || !question.may_reply || question.need > 1 || question.rejects > 1)) return false;
     this.claiming = true; // a second press must not release the claim that the first makes
-    (mine ? this.change("release", undefined, T.released) : this.change("claim", { seconds: 900 }, T.claimed))
+    (mine ? this.change("release", undefined, T.released) : this.change("claim", { seconds: 900, for: question.for }, T.claimed))
       .finally(() => { this.claiming = false; });
     return true;
   }
@@ -398,7 +399,7 @@ export class QuestionPanel {
     const focused = this.more.contains(document.activeElement) ? document.activeElement : null;
     set(this.more,
       !several && question.may_reply && !question.claim
-        ? button(T.claim, "small", () => act("claim", { seconds: 900 }, T.claimed)) : null,
+        ? button(T.claim, "small", () => act("claim", { seconds: 900, for: question.for }, T.claimed)) : null,
       mine ? [button(T.claimLonger, "small", () => act("claim", { seconds: 3600 }, T.claimed)),
         button(T.release, "small", () => act("release", undefined, T.released))] : null,
       question.own_wait ? [later(T.hourMore, (at) => at.setTime(at.getTime() + 3_600_000)),
@@ -425,7 +426,7 @@ export class QuestionPanel {
           users.focus();
           return this.say("warn", T.nameSomebody);
         }
-        return act("reassign", { from: question.to, to }, T.reassigned);
+        return act("reassign", { from: question.to, to, for: question.for }, T.reassigned);
       })));
   }
 }

@@ -189,7 +189,7 @@ export class SeveralPanel {
         : { text: answersOf(question)[decision], ...risk };
       hold({ run: q.run_id, question, title: question.subject?.title || question.prompt, action,
         says: question.subject ? T.says[decision] : T.answered(reply.text),
-        body: stringify({ ...reply, seen: question.digest }) });
+        body: stringify({ ...reply, seen: question.digest, for: question.for }) });
     }
   }
 }

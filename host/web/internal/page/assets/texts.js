@@ -155,6 +155,7 @@ export const T = {
   context: "Background",
   asked: "Asked",
   asksWhom: "For",
+  onBehalf: "You answer for",
   everybody: "everybody",
   nobody: "nobody",
   somebody: "somebody",
