@@ -77,7 +77,7 @@ func (a Actor) Validate() error {
 	if wrong(a.ID, MaxActor) {
 		return &FieldError{"Actor", size(a.ID), want(MaxActor)}
 	}
-	if IsPolicy(a.ID) {
+	if n := len(PolicyActor); len(a.ID) >= n && strings.EqualFold(a.ID[:n], PolicyActor) { // Policy: misleads, too
 		return &FieldError{"Actor", a.ID, "an ID that does not begin with " + PolicyActor + ", which names policies"}
 	}
 	if wrong(a.For, MaxActor) {

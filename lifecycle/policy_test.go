@@ -283,6 +283,8 @@ func TestN9NamesOfPoliciesAreReserved(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalidArgument)
 	_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes", Actor: fake})
 	require.ErrorIs(t, err, ErrInvalidReply)
+	require.Error(t, Actor{ID: "Policy:small@7"}.Validate(), "another spelling misleads, too")
+	require.NoError(t, Actor{ID: "policy"}.Validate())
 	for _, timeout := range []time.Duration{-1, time.Millisecond, 1500 * time.Millisecond, 2 * time.Hour} {
 		_, err := New(Config{Engine: asksOnce(), Policy: rules(Ruling{}), PolicyTimeout: timeout})
 		require.ErrorIs(t, err, ErrInvalidArgument, timeout)

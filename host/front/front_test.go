@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -216,5 +218,46 @@ func FuzzForms(f *testing.F) {
 				t.Fatalf("%q: %v", content, err)
 			}
 		}
+	})
+}
+
+// N9: a question that the host's policy decides is not asked. When it becomes visible, a follower
+// gets a new view, although no event reports it.
+func TestN9AHiddenQuestionIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, err := lifecycle.New(lifecycle.Config{Logger: slog.New(slog.DiscardHandler),
+			Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+				return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?",
+					Subject: &interaction.Subject{Tool: "pay"}}), nil
+			}),
+			Policy: func(ctx context.Context, _ lifecycle.Proposal) (lifecycle.Ruling, error) {
+				<-ctx.Done() // longer than it has time
+				return lifecycle.Ruling{}, ctx.Err()
+			}})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		_, err = lc.Submit(ctx, lifecycle.Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		synctest.Wait()
+		ada := front.For(lc.Client, lifecycle.Actor{ID: "ada"})
+		v, err := ada.Load(ctx, "r")
+		require.NoError(t, err)
+		require.Empty(t, v.Asks)
+		require.Equal(t, v.Run.Open[0].HiddenUntil(), v.Recheck)
+		require.Equal(t, "waits for the host's policy", v.Status())
+		begun := time.Now()
+		for step, err := range ada.Follow(ctx, "r", front.FromNow) {
+			require.NoError(t, err)
+			if step.View != nil {
+				v = *step.View
+			}
+		}
+		require.Len(t, v.Asks, 1)
+		require.InDelta(t, 5, time.Since(begun).Seconds(), 0.1)
+		stop()
+		require.NoError(t, <-served)
+		lc.Close()
 	})
 }
