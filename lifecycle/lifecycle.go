@@ -48,8 +48,10 @@ type Config struct {
 
 	// Concurrency limits the turns that this process executes at the same time; 64 when zero.
 	Concurrency int
-	// Lease is how long other nodes wait for a silent process before they take over its runs; 15 s
-	// when zero, at least 1 s. It is renewed every third of this time.
+	// Lease is how long other nodes wait for a silent process before they take over its runs; at
+	// least 1 s. When zero, 60 s on a store with its own clock (store.Timekeeper), that is a server,
+	// whose failover the lease should outlast; else 15 s. It is renewed every third of this time; on
+	// a server every 5 s at least.
 	Lease time.Duration
 	// Grace is how long a shutdown waits for turns: 10 s when zero, not at all when negative, until
 	// all have finished when UntilDone. Then it interrupts the remaining turns; their later results
@@ -148,7 +150,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		c.proc.Policy, c.proc.Host.HideFor = cfg.Policy, cfg.PolicyTimeout
 	}
 	l := &Lifecycle{Client: c, cfg: cfg, node: node.Config{
-		Process: &c.proc, Lease: cfg.Lease, Grace: cfg.Grace, Poll: cfg.Poll,
+		Process: &c.proc, Lease: cfg.Lease, Pace: cfg.pace(), Grace: cfg.Grace, Poll: cfg.Poll,
 		Engines: slices.Sorted(maps.Keys(engines)), Folders: node.Folders{Dir: cfg.Dir},
 		Permits: semaphore.NewWeighted(int64(cfg.Concurrency)), Specs: specs{},
 		Subscribe: func(onHint func(store.Hint)) (stop func()) { return c.hub.subscribe(onHint).close },
@@ -198,6 +200,21 @@ func (c Config) allEngines() (map[string]engine.Engine, error) {
 	return engines, nil
 }
 
+// onServer reports whether nodes on several machines may share the store.
+func onServer(s store.Store) bool {
+	_, ok := s.(store.Timekeeper)
+	return ok
+}
+
+// pace is the interval of heartbeats and recovery passes. On a server it does not grow with the
+// lease: a dead process on the same machine, a lost acknowledgement and a cancel are found by them.
+func (c *Config) pace() time.Duration {
+	if onServer(c.Store) {
+		return min(c.Lease/3, 5*time.Second)
+	}
+	return c.Lease / 3
+}
+
 func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
 		c.Store = memory.New()
@@ -207,6 +224,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Lease == 0 {
 		c.Lease = 15 * time.Second
+		if onServer(c.Store) {
+			c.Lease = time.Minute
+		}
 	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second

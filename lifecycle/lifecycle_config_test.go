@@ -240,3 +240,23 @@ func TestServeTwiceIsAnError(t *testing.T) {
 		require.NoError(t, <-served)
 	})
 }
+
+// server is a store with its own clock.
+type server struct{ store.Store }
+
+func (server) Now() time.Time { return time.Now() }
+
+// R5: on a server the default lease outlasts a failover of the usual length, and heartbeats and
+// recovery passes stay as frequent as before.
+func TestR5LeaseOutlastsFailover(t *testing.T) {
+	for lease, want := range map[time.Duration]struct{ lease, pace time.Duration }{
+		0: {time.Minute, 5 * time.Second}, 90 * time.Second: {90 * time.Second, 5 * time.Second},
+		3 * time.Second: {3 * time.Second, time.Second},
+	} {
+		lc, err := New(Config{Store: server{memory.New()}, Engine: agent{}, Lease: lease})
+		require.NoError(t, err)
+		require.Equal(t, want.lease, lc.cfg.Lease)
+		require.Equal(t, want.pace, lc.cfg.pace())
+		lc.Close()
+	}
+}

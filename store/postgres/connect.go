@@ -23,6 +23,10 @@ type hosts struct {
 	mu    sync.Mutex
 	last  host              // guarded by mu; the last connection's host; zero if none
 	names map[string]string // guarded by mu; host names by address
+
+	ask     func(ctx context.Context) // asks all hosts; nil if there is only one
+	asking  sync.Mutex                // held while they are asked
+	askedAt time.Time                 // guarded by asking; the end of the last time
 }
 
 type host struct {
@@ -30,15 +34,27 @@ type host struct {
 	port uint16
 }
 
-// configure makes the pool try the last host first, and record each connection's host.
-func (h *hosts) configure(config *pgxpool.Config) {
+// configure makes the pool try the last host first, and record each connection's host. When a
+// connection breaks, for instance because a commit waits for a standby that was promoted, it asks
+// all hosts for a newer primary than l knows: the old one may still accept connections.
+func (h *hosts) configure(config *pgxpool.Config, l *lineage) {
 	if config.ConnConfig.ConnectTimeout <= 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	if !hasSeveralHosts(config.ConnConfig) {
 		return
 	}
-	before := config.BeforeConnect
+	before, closing := config.BeforeConnect, config.BeforeClose
+	plain := config.ConnConfig.Copy()
+	h.ask = func(ctx context.Context) { h.askAll(ctx, plain.Copy(), before, l) }
+	config.BeforeClose = func(conn *pgx.Conn) {
+		if closing != nil {
+			closing(conn)
+		}
+		if conn.IsClosed() { // it broke; else its lifetime is over, or the pool is closed
+			h.check(context.Background())
+		}
+	}
 	config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
 		if before != nil {
 			if err := before(ctx, c); err != nil {
@@ -50,6 +66,70 @@ func (h *hosts) configure(config *pgxpool.Config) {
 		return nil
 	}
 }
+
+// askedAgain is the least time between two checks.
+const askedAgain = time.Second
+
+// check asks all hosts, unless another call does or did a moment ago. It takes no longer than a
+// connection may take.
+func (h *hosts) check(ctx context.Context) {
+	if h.ask == nil || !h.asking.TryLock() {
+		return
+	}
+	defer h.asking.Unlock()
+	if time.Since(h.askedAt) > askedAgain {
+		h.ask(ctx)
+		h.askedAt = time.Now()
+	}
+}
+
+// askAll asks each host for its recovery state and timeline. A newer primary than the known one is
+// recorded in l, which drops the connections to the others, and is tried first by the next ones.
+func (h *hosts) askAll(ctx context.Context, c *pgx.ConnConfig,
+	before func(context.Context, *pgx.ConnConfig) error, l *lineage) {
+	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	if before != nil && before(ctx, c) != nil {
+		return // its error is returned by the pool's next connection
+	}
+	each := make(map[host][]*pgconn.FallbackConfig)
+	for _, f := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}},
+		c.Fallbacks...) {
+		at := host{f.Host, f.Port}
+		each[at] = append(each[at], f)
+	}
+	var all sync.WaitGroup
+	for at, entries := range each {
+		one := c.Copy()
+		one.Host, one.Port, one.TLSConfig, one.Fallbacks = at.name, at.port, entries[0].TLSConfig, entries[1:]
+		one.ValidateConnect = nil // standbys answer, too
+		all.Go(func() {
+			conn, err := pgconn.ConnectConfig(ctx, &one.Config)
+			if err != nil {
+				return
+			}
+			defer conn.Close(ctx) //nolint:errcheck // it has served its purpose
+			cluster, timeline, err := readLineage(ctx, conn)
+			if err == nil && l.observesNewer(cluster, timeline) {
+				h.mu.Lock()
+				h.last = at
+				h.mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// closeReadOnly closes a connection that answers that its server is read-only: an address of a
+// primary now leads to a standby, and the next connection may reach the new primary.
+func closeReadOnly(c *pgx.ConnConfig) {
+	before := c.OnPgError
+	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		return err.Code != readOnly && (before == nil || before(conn, err))
+	}
+}
+
+const readOnly = "25006"
 
 func hasSeveralHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -52,3 +53,6 @@ func MigrateInBatches(ctx context.Context, dsn, schema string, rows int64, befor
 		return errors.Join(migrate(ctx, conn, schema, migrations, o), fill(ctx, conn, schema, o))
 	})
 }
+
+// SeePromotion has the store see a promotion at a time from now.
+func (s *Store) SeePromotion(in time.Duration) { s.promotedAt.Store(s.Now().Add(in).UnixMicro()) }

@@ -126,3 +126,35 @@ func TestConcurrentClaimsKeepCapacity(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, claimed)
 }
+
+// R5: after the server was started or promoted, takeovers wait for another third of a lease: a new
+// primary may lack the last renewals. Nodes that are known to be dead are removed at once.
+func TestR5TakeoverWaitsAfterStartOrPromotion(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	for id, lease := range map[string]time.Duration{"started": 240 * time.Hour, "dead": 240 * time.Hour,
+		"promoted": 3 * time.Second, "brief": time.Millisecond} {
+		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Lease: lease}, noon))
+	}
+	require.Eventually(t, func() bool { // for a server that this test has just started
+		var long bool
+		require.NoError(t, w.connect().QueryRow(t.Context(),
+			`SELECT clock_timestamp() > pg_postmaster_start_time() + '1100ms'`).Scan(&long))
+		return long
+	}, patience, 10*time.Millisecond)
+	expired := func(named ...string) (ids []string) {
+		w.exec(`UPDATE interlude.nodes SET until = 0 WHERE id <> 'n'`)
+		gone, err := s.Expire(t.Context(), noon, named...)
+		require.NoError(t, err)
+		for _, n := range gone {
+			ids = append(ids, n.ID)
+		}
+		return ids
+	}
+	s.SeePromotion(time.Hour)
+	require.Equal(t, []string{"dead"}, expired("dead"))
+	s.SeePromotion(0)
+	require.Equal(t, []string{"brief"}, expired())
+	s.SeePromotion(-time.Second)
+	require.Equal(t, []string{"promoted"}, expired())
+	require.Empty(t, expired(), "a third of ten days has not passed since the server was started")
+}

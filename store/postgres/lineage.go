@@ -27,6 +27,8 @@ var ErrWrongServer = store.NewError(store.ErrUnavailable,
 // earlier one was replaced, and its new commits are lost. A process that only reaches an old
 // primary cannot detect that: promotion requires fencing.
 type lineage struct {
+	hosts *hosts
+
 	mu       sync.Mutex
 	cluster  string // guarded by mu; system identifier; empty before the first connection
 	timeline uint64 // guarded by mu; 0 before the first primary
@@ -78,26 +80,45 @@ const lineageText = `SELECT system_identifier, CASE WHEN pg_catalog.pg_is_in_rec
 // validate rejects a connection to another cluster or an older timeline. It accepts a role without
 // the right to ask, or a server that cannot answer.
 func (l *lineage) validate(ctx context.Context, conn *pgconn.PgConn) error {
-	results, err := conn.Exec(ctx, lineageText).ReadAll()
+	cluster, timeline, err := readLineage(ctx, conn)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && !strings.HasPrefix(refused.Code, "57P") && !strings.HasPrefix(refused.Code, "08") {
+	if errors.Is(err, errNoLineage) ||
+		errors.As(err, &refused) && !strings.HasPrefix(refused.Code, "57P") && !strings.HasPrefix(refused.Code, "08") {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	conn.CustomData()[lineageKey] = connLineage{lineage: l, timeline: timeline}
+	return l.observe(cluster, timeline)
+}
+
+var errNoLineage = errors.New("postgres: the server's lineage cannot be read")
+
+// readLineage reads a server's cluster and timeline; 0 for a standby.
+func readLineage(ctx context.Context, conn *pgconn.PgConn) (cluster string, timeline uint64, _ error) {
+	results, err := conn.Exec(ctx, lineageText).ReadAll()
+	if err != nil {
+		return "", 0, err
+	}
 	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) != 2 {
-		return nil
+		return "", 0, errNoLineage
 	}
 	row := results[0].Rows[0]
-	at := connLineage{lineage: l}
 	if digits := string(row[1]); digits != "" {
-		if at.timeline, err = strconv.ParseUint(digits, 16, 32); err != nil {
-			return nil //nolint:nilerr // a server that names its files otherwise cannot be judged
+		if timeline, err = strconv.ParseUint(digits, 16, 32); err != nil {
+			return "", 0, errNoLineage // a server that names its files otherwise cannot be judged
 		}
 	}
-	conn.CustomData()[lineageKey] = at
-	return l.observe(string(row[0]), at.timeline)
+	return string(row[0]), timeline, nil
+}
+
+// observesNewer observes a primary, and reports whether it is newer than the known one.
+func (l *lineage) observesNewer(cluster string, timeline uint64) bool {
+	l.mu.Lock()
+	known := l.timeline
+	l.mu.Unlock()
+	return timeline > known && l.observe(cluster, timeline) == nil
 }
 
 // observe records the lineage of a new connection, and rejects it if it is behind.
@@ -144,8 +165,8 @@ func wrongServer(conn *pgconn.PgConn) error {
 	return olderTimeline(at.timeline, newest)
 }
 
-// forgetOnPromotion empties the run cache when a newer primary is seen: without the last commits,
-// it may have other records under the same versions.
+// forgetOnPromotion empties the run cache when a newer primary is seen, and notes the time: without
+// the last commits, it may have other records under the same versions, and lack renewals.
 func (s *Store) forgetOnPromotion(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -153,12 +174,14 @@ func (s *Store) forgetOnPromotion(ctx context.Context) error {
 		if at, ok := conn.Conn().PgConn().CustomData()[lineageKey].(connLineage); ok {
 			at.mu.Lock()
 			defer at.mu.Unlock()
+			s.hosts = at.hosts
 			before := at.onNewer
 			at.onNewer = func() {
 				if before != nil {
 					before()
 				}
 				s.cache.clear()
+				s.promotedAt.Store(s.Now().UnixMicro())
 			}
 		}
 		return nil

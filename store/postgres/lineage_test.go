@@ -5,6 +5,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"sync/atomic"
@@ -156,4 +157,45 @@ func TestConnectRefusesAnotherCluster(t *testing.T) {
 	set(first)
 	_, err = s.Run(t.Context(), "r")
 	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// R5: a standby was promoted, and the old primary still lives and is reachable: its commits wait for
+// the standby that has left it. A process whose connection string names both leaves it after one
+// timeout, acknowledges within five seconds more, and loses nothing.
+func TestR5LeavesReplacedPrimaryThatLives(t *testing.T) {
+	primary, standby := replicated(t)
+	u, err := url.Parse(primary.DSN(""))
+	require.NoError(t, err)
+	u.Host += "," + standby.Addr()
+	u.RawQuery += "&target_session_attrs=read-write"
+	const timeout = 2 * time.Second
+	s, err := postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: timeout, NoNotify: true})
+	require.NoError(t, err)
+	defer s.Close()
+	w := &world{t, primary.DSN(""), "interlude"}
+	w.furnish(s)
+	acknowledged := []string{"first"}
+	w.commit(s, created("first"))
+
+	require.NoError(t, standby.Promote(t.Context()))
+	promoted := time.Now()
+	for i := 0; len(acknowledged) < 3; i++ {
+		require.Less(t, time.Since(promoted), timeout+5*time.Second+patience/10, "patience of a busy machine")
+		id := fmt.Sprintf("later-%d", i)
+		if w.try(s, created(id)) == nil {
+			acknowledged = append(acknowledged, id)
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), standby.DSN(""))
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	t.Log("acknowledged after ", time.Since(promoted))
+	for _, id := range acknowledged {
+		var stored bool
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM interlude.states WHERE id = $1)`,
+			id).Scan(&stored))
+		require.True(t, stored, id)
+	}
+	_, err = s.Renew(t.Context(), "n", noon)
+	require.NoError(t, err, "its lease has another third after the promotion")
 }

@@ -273,7 +273,7 @@ func (s *Store) listenOnce() {
 	s.watchers.Notify([]store.Hint{{}}) // notifications may have been missed
 	for {
 		n, err := s.waitForNotification(conn, maxSilence)
-		if err != nil {
+		if err != nil || wrongServer(conn.PgConn()) != nil {
 			return
 		}
 		if n != nil {

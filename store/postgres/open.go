@@ -70,6 +70,8 @@ type Store struct {
 	locked     lockedRuns
 	counters   groupcommit.Counters
 	clock      clock
+	hosts      *hosts       // of the pool; nil unless it was configured by ConfigurePool
+	promotedAt atomic.Int64 // microseconds, by the server's clock; 0: no promotion was seen
 	watchers   store.Watchers
 	notifier   *notifier
 	unfilled   bool // when it was opened
@@ -135,8 +137,10 @@ const defaultConns = 10
 // hooks, which are kept, and before making the pool.
 func ConfigurePool(config *pgxpool.Config) {
 	config.ConnConfig.OnNotice = chainNotices(config.ConnConfig.OnNotice)
-	new(lineage).configure(config)
-	(&hosts{names: make(map[string]string)}).configure(config)
+	closeReadOnly(config.ConnConfig)
+	l := &lineage{hosts: &hosts{names: make(map[string]string)}}
+	l.hosts.configure(config, l)
+	l.configure(config)
 }
 
 // New is Open on the host's own pool, which stays open when the store is closed. The pool needs

@@ -25,8 +25,13 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
+	// expireText leaves nodes another third of their lease after the server was started, or promoted
+	// at $2 as far as this process knows: a new primary may lack their last renewals, and they may
+	// need that long to reach it.
 	expireText = sql(`WITH gone AS (
-			DELETE FROM interlude.nodes WHERE until < ` + serverMicros + ` OR id = ANY ($1::text[])
+			DELETE FROM interlude.nodes WHERE until < ` + serverMicros + ` AND greatest($2::bigint,
+				(extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint) + lease / 3000
+					< ` + serverMicros + ` OR id = ANY ($1::text[])
 			RETURNING id, identity, lease, until, engines
 		), forgotten AS (
 			DELETE FROM interlude.departed d WHERE NOT EXISTS (SELECT FROM interlude.states s WHERE s.owner = d.id
@@ -135,7 +140,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			named = append(named, id)
 		}
 	}
-	expired, err := readRows(ctx, &s.reader, s.texts[expireText], scanNode, named)
+	expired, err := readRows(ctx, &s.reader, s.texts[expireText], scanNode, named, s.promotedAt.Load())
 	if err == nil {
 		err = s.addDepartures(ctx, now)
 	}

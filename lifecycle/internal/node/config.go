@@ -19,6 +19,8 @@ type Config struct {
 	Process *Process
 	// Lease, Grace and Poll are from lifecycle.Config, with defaults applied.
 	Lease, Grace, Poll time.Duration
+	// Pace is the interval of heartbeats and recovery passes; a third of Lease if zero.
+	Pace time.Duration
 	// Engines are the names of the engines, sorted.
 	Engines []string
 	Folders Folders

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -17,7 +18,9 @@ type endedTurn struct {
 	created time.Time // when its run was created
 }
 
-// sendHeartbeats renews the node's lease every third of it. The store answers with the node's runs
+func (c *Config) pace() time.Duration { return cmp.Or(c.Pace, c.Lease/3) }
+
+// sendHeartbeats renews the node's lease at the node's pace. The store answers with the node's runs
 // that hold a slot, which are compared with the executing ones. If the lease is reported lost, or
 // could not be renewed for its whole length, other nodes may have taken over: every turn here is
 // interrupted. In the second case the turns continue while no other node could renew its lease
@@ -26,7 +29,7 @@ type endedTurn struct {
 // The node measures the lease on its own machine, from before its request. So it gives up no later
 // than others take over, even if clocks are set or the store never answers.
 func (n *Node) sendHeartbeats(ctx context.Context) error {
-	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
+	interval, retry := n.cfg.pace(), n.cfg.Lease/12
 	wait := interval
 	var out *Outage // nil while renewals succeed
 	var last Outage // with the others' leases as last read
@@ -80,7 +83,7 @@ func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Owne
 // here.
 //
 //   - A turn or process whose run is no longer owned is ended: the run was canceled or taken over.
-//     Turns started after the request, or younger than a third of the lease, are skipped.
+//     Turns started after the request, or younger than a pace, are skipped.
 //   - A run that is owned and running, but does not execute here, goes to settleUnexecuted, after
 //     two consecutive heartbeats, since the answer to its claim may be in transit, or one if its
 //     turn has ended here.
@@ -158,7 +161,7 @@ func (n *Node) interruptNotOwned(owned []store.OwnedRun, asked time.Time) (proce
 	}
 	for id, t := range n.turns {
 		epoch, isOwned := epochs[id]
-		if (!isOwned || epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
+		if (!isOwned || epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.pace() {
 			t.interrupt(engine.ErrStale)
 		}
 	}

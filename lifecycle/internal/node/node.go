@@ -140,14 +140,14 @@ func (n *Node) watchDeadlines(ctx context.Context) error {
 // recoverPeriodically makes a recovery pass at the start, and every third of a lease.
 func (n *Node) recoverPeriodically(ctx context.Context) error {
 	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
-	return n.proc.NewRecoverer(ctx, n.id, n.lease).Serve(ctx, n.cfg.Lease/3, func(registered []string) {
+	return n.proc.NewRecoverer(ctx, n.id, n.lease).Serve(ctx, n.cfg.pace(), func(registered []string) {
 		n.noteRank(registered)
 		noteFirst()
 	})
 }
 
 func (n *Node) checkSessions(ctx context.Context) error {
-	return n.proc.NewRecoverer(ctx, n.id, nil).ServeSessions(ctx, n.cfg.Lease/3, n.hasClaimed, n.hasRecovered)
+	return n.proc.NewRecoverer(ctx, n.id, nil).ServeSessions(ctx, n.cfg.pace(), n.hasClaimed, n.hasRecovered)
 }
 
 // cleanUpProcesses ends processes of dead hosts on this machine.
