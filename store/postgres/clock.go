@@ -68,8 +68,8 @@ func (s *Store) readClock(ctx context.Context) error {
 
 const clockInterval = time.Minute
 
-// pollClock reads the clock, and looks for a newer primary, until the store is closed. A failed reading is repeated at the next
-// tick.
+// pollClock reads the clock, and looks for a newer primary, until the store is closed. A failed
+// reading is repeated at the next tick.
 func (s *Store) pollClock() {
 	tick := time.NewTicker(s.o.ClockInterval)
 	defer tick.Stop()
