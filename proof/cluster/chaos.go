@@ -32,10 +32,12 @@ const (
 	returning harm = "old primary came back"           // it was cut off, and returns next to the new
 	// primary
 	losing harm = "primary lost" // kill -9
+	// it stays the clients' choice, and its commits wait for the standbys that have left it
+	surviving harm = "primary lives on"
 )
 
 // failovers are the harms after which a standby is promoted.
-var failovers = []harm{lagging, hanging, returning, losing, severing, muting}
+var failovers = []harm{lagging, hanging, returning, surviving, losing, severing, muting}
 
 // disturbance is a harm with its duration.
 type disturbance struct {

@@ -43,16 +43,16 @@ func TestNothingIsLostInChaos(t *testing.T) {
 	require.True(t, slices.ContainsFunc(a.violations, func(v violation) bool { return v.Check == checkTakeover }))
 }
 
-// J9 J8: the primary is lost while its standbys are behind, hangs, and comes back after a standby
-// was promoted. If commits wait for standbys, no acknowledged data is lost, and nodes and people
+// J9 J8 R5: the primary is lost while its standbys are behind, hangs, comes back after a standby was
+// promoted, and lives on next to it. If commits wait for standbys, no acknowledged data is lost, and nodes and people
 // continue without help.
 func TestNothingIsLostInFailovers(t *testing.T) {
-	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "3")
+	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "4")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
 	require.NoError(t, err)
 	require.Empty(t, a.violations, "%s", left(t, a))
 	v := a.verdict()
-	for _, h := range []harm{lagging, hanging, returning} {
+	for _, h := range []harm{lagging, hanging, returning, surviving} {
 		require.Equal(t, 1, v.Disturbances[h], h)
 	}
 	require.Positive(t, v.FailoverMS)

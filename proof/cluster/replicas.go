@@ -114,7 +114,7 @@ func (r *replicas) dsn() (string, error) {
 
 // failover harms the primary and replaces it. It returns once the library writes again and every
 // seat has a server. An old primary comes back only after the library has written to the new one: a
-// process that does not know of that cannot tell the two apart.
+// process that does not know of that cannot tell the two apart. A primary that lives on is not fenced.
 func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience) // it is always completed
 	defer cancel()
@@ -122,7 +122,7 @@ func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) err
 	if err := r.strike(ctx, old, h, long); err != nil {
 		return err
 	}
-	if h != returning { // the old primary is fenced: no client reaches it
+	if h != returning && h != surviving { // the old primary is fenced: no client reaches it
 		if err := old.server.Kill(); err != nil {
 			return err
 		}
