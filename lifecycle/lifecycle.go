@@ -222,11 +222,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 64
 	}
+	if c.Lease == 0 && onServer(c.Store) {
+		c.Lease = time.Minute
+	}
 	if c.Lease == 0 {
 		c.Lease = 15 * time.Second
-		if onServer(c.Store) {
-			c.Lease = time.Minute
-		}
 	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second
