@@ -68,22 +68,24 @@ func TestN10ADeputyActsOnlyWithinTheDates(t *testing.T) {
 
 // N10: an actor acts for themselves where they may, else for the first principal who may.
 func TestN10ForWhomAQuestionIsListed(t *testing.T) {
+	forAnn := &Audience{Users: []string{"ann"}}
 	for name, tc := range map[string]struct {
 		q    Question
 		want string
 		ok   bool
 	}{
-		"for everybody":          {Question{}, "", true},
-		"for both":               {Question{To: &Audience{Users: []string{"ann", "bob"}}}, "", true},
-		"for Ann":                {Question{To: &Audience{Users: []string{"ann", "sam"}}}, "ann", true},
-		"for Sam":                {Question{To: &Audience{Users: []string{"sam"}}}, "sam", true},
-		"for others":             {Question{To: &Audience{Users: []string{"eve"}}}, "", false},
-		"Ann has voted":          {Question{To: &Audience{Users: []string{"ann"}}, Votes: []Vote{{Actor: "ann"}}}, "", false},
-		"another deputy has":     {Question{To: &Audience{Users: []string{"ann"}}, Votes: []Vote{{Actor: "eve", For: "ann"}}}, "", false},
-		"Bob has voted for Sam":  {Question{To: &Audience{Users: []string{"ann"}}, Votes: []Vote{{Actor: "bob", For: "sam"}}}, "", false},
-		"Ann is somebody's vote": {Question{Votes: []Vote{{Actor: "ann", For: "sam"}}, To: &Audience{Users: []string{"sam"}}}, "", false},
-		"Ann has claimed it":     {Question{Claim: &Claim{Actor: "ann", Until: away.Add(1)}}, "ann", true},
-		"eve has claimed it":     {Question{Claim: &Claim{Actor: "eve", Until: away.Add(1)}}, "", true},
+		"for everybody":         {Question{}, "", true},
+		"for both":              {Question{To: &Audience{Users: []string{"ann", "bob"}}}, "", true},
+		"for Ann":               {Question{To: &Audience{Users: []string{"ann", "sam"}}}, "ann", true},
+		"for Sam":               {Question{To: &Audience{Users: []string{"sam"}}}, "sam", true},
+		"for others":            {Question{To: &Audience{Users: []string{"eve"}}}, "", false},
+		"Ann has voted":         {Question{To: forAnn, Votes: []Vote{{Actor: "ann"}}}, "", false},
+		"another deputy has":    {Question{To: forAnn, Votes: []Vote{{Actor: "eve", For: "ann"}}}, "", false},
+		"Bob has voted for Sam": {Question{To: forAnn, Votes: []Vote{{Actor: "bob", For: "sam"}}}, "", false},
+		"Ann is somebody's vote": {Question{To: &Audience{Users: []string{"sam"}},
+			Votes: []Vote{{Actor: "ann", For: "sam"}}}, "", false},
+		"Ann has claimed it": {Question{Claim: &Claim{Actor: "ann", Until: away.Add(1)}}, "ann", true},
+		"eve has claimed it": {Question{Claim: &Claim{Actor: "eve", Until: away.Add(1)}}, "", true},
 	} {
 		got, ok := tc.q.Represents(bobFor("eve"), away)
 		require.Equal(t, tc.ok, ok, name)

@@ -98,7 +98,8 @@ func openPeople(ctx context.Context, d *console.Database) (*signin.Store, *sql.D
 var tokenVerb = command.Verb{
 	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON", Does: "manage the tokens of programs",
 	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
-		"or openid. leave ends all tokens and sessions of a person; block the person at the provider first.",
+		"or openid. leave ends all tokens, sessions and claims of a person; block the person at the provider first, and " +
+		"remove them from the directory, which ends their deputyships.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		t := &tokenCall{db: console.NewDatabase(f)}
 		f.StringVar(&t.scope, "scope", string(signin.ScopeAnswer), "the `calls` that the token permits: view, answer or "+
@@ -164,9 +165,38 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 			return failed, cmp.Or(err, command.Refusef("there is no token %.80q; interlude token list lists them", arg))
 		}
 	case "leave":
-		return succeeded, store.EndSessions(ctx, arg, now)
+		client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: st})
+		if err != nil {
+			return failed, err
+		}
+		defer client.Close()
+		return succeeded, errors.Join(store.EndSessions(ctx, arg, now), endClaims(ctx, client, arg))
 	}
 	return succeeded, nil
+}
+
+// endClaims releases all claims by a person, and those of deputies for them.
+func endClaims(ctx context.Context, client *lifecycle.Client, person string) error {
+	for q := (lifecycle.InboxQuery{}); ; {
+		page, err := client.Inbox(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Questions {
+			o := &page.Questions[i]
+			c := o.Question.Claim
+			if !c.Lasts(client.Now()) || c.Actor != person && c.For != person {
+				continue
+			}
+			err := client.Release(ctx, o.RunID, o.Question.ID)
+			if err != nil && !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err, lifecycle.ErrNotFound) {
+				return err
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return nil
+		}
+	}
 }
 
 // print prints a token's record, with the token itself when it is new.

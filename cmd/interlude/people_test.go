@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"net/http"
@@ -13,7 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/signin"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -123,4 +127,45 @@ func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
 		require.Zero(t, called(t, "", "token", "leave", "-db", dsn, "ada@EXAMPLE.com").status)
 	}
 	require.Equal(t, make([]bool, 4), valid())
+}
+
+// bobForAnn makes Bob the deputy of Ann.
+type bobForAnn struct{}
+
+func (bobForAnn) Principals(context.Context, string, time.Time) ([]lifecycle.Principal, error) {
+	return []lifecycle.Principal{{ID: "ann"}}, nil
+}
+
+// N10: the claims of a person who leaves end, and claims for them; others last.
+func TestN10TheClaimsOfAPersonWhoLeavesEnd(t *testing.T) {
+	lc, err := lifecycle.New(lifecycle.Config{Directory: bobForAnn{}, Store: memory.New(), Engine: engine.Func(
+		func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+			return engine.Ask(engine.Question{Prompt: "Which?"}), nil
+		})})
+	require.NoError(t, err)
+	defer lc.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	until := time.Now().Add(time.Hour)
+	for id, who := range map[string]lifecycle.Actor{"ann": {ID: "ann"}, "bob": {ID: "bob", For: "ann"},
+		"carl": {ID: "carl"}} {
+		_, err := lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "x"})
+		require.NoError(t, err)
+		for event, err := range lc.Events(ctx, id, 0) {
+			require.NoError(t, err)
+			if event.Type == lifecycle.TypeInputRequired {
+				break
+			}
+		}
+		require.NoError(t, lc.As(who).Claim(ctx, id, 1, until))
+	}
+	require.NoError(t, endClaims(ctx, lc.Client, "ann"))
+	for id, claimed := range map[string]bool{"ann": false, "bob": false, "carl": true} {
+		q, err := lc.Pending(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, claimed, q.Claim.Lasts(lc.Now()), id)
+	}
+	stop()
+	require.NoError(t, <-served)
 }

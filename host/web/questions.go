@@ -67,7 +67,8 @@ func (d *Server) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[In
 	if err != nil {
 		return nil, err
 	}
-	return &body[Inbox]{Inbox{showInbox(page.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now()), page.Next, page.Searched}}, nil
+	shown := showInbox(page.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
+	return &body[Inbox]{Inbox{shown, page.Next, page.Searched}}, nil
 }
 
 // Answers is a page of the caller's own answers.
@@ -202,7 +203,7 @@ type NewReply struct {
 
 	AcceptRisk bool `json:"accept_risk,omitempty" doc:"The person acknowledges the risk; required to accept one."`
 
-	For string `json:"for,omitempty" doc:"The absent person whose deputy the caller is; missing: the caller answers for themselves."`
+	For string `json:"for,omitempty" doc:"The absent person whose deputy the caller is."`
 }
 
 func (r *NewReply) reply() lifecycle.Reply {
