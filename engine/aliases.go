@@ -88,6 +88,12 @@ const (
 	Abort           DecisionPolicy = interaction.Abort
 )
 
+// Files is [interaction.Files]: the files and pictures of a question.
+type Files = interaction.Files
+
+// File is [interaction.File]: a file of a question.
+type File = interaction.File
+
 // Answer is [interaction.Answer]: the input with which a turn resumes.
 type Answer = interaction.Answer
 

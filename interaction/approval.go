@@ -28,6 +28,10 @@ type Subject struct {
 	// Title and Risk summarise the call's effect and possible damage for people.
 	Title string `json:"title,omitempty"`
 	Risk  string `json:"risk,omitempty"`
+	// Summary distinguishes the call from others of its tool, for lists, subjects of messages and
+	// notices: an amount, a path, a recipient. At most MaxSummary bytes. The host's code or the tool
+	// sets it.
+	Summary string `json:"summary,omitempty"`
 }
 
 // Decision is a person's decision about an Approval.
@@ -65,8 +69,8 @@ func (e *ChangedError) Error() string {
 func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChanged }
 
 // Digest identifies what the question shows and is about: SHA-256, in hexadecimal, over a JSON
-// object with the set members of kind, prompt, context, options, only, required_fields, subject and
-// schema, without blanks, with the members of all objects sorted by name, and numbers as written.
+// object with the set members of kind, prompt, context, options, only, required_fields, subject, files
+// and schema, without blanks, with the members of all objects sorted by name, and numbers as written.
 // Number, attempt, time, hints, policy and ref do not count.
 func (q Question) Digest() string {
 	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}
@@ -85,6 +89,9 @@ func (q Question) Digest() string {
 	if len(q.Schema) > 0 {
 		parts["schema"] = digestible(q.Schema)
 	}
+	if q.Files != nil {
+		parts["files"] = q.Files.List
+	}
 	if s := q.Subject; s != nil {
 		subject := map[string]any{"tool": s.Tool}
 		if len(s.Arguments) > 0 {
@@ -95,6 +102,9 @@ func (q Question) Digest() string {
 		}
 		if s.Risk != "" {
 			subject["risk"] = s.Risk
+		}
+		if s.Summary != "" {
+			subject["summary"] = s.Summary
 		}
 		parts["subject"] = subject
 	}
@@ -354,6 +364,7 @@ func (n *normalizer) subject(s Subject) (*Subject, error) {
 	}
 	s.Arguments = bytes.Clone(s.Arguments)
 	s.Title, s.Risk = n.cut("title", s.Title, MaxLabel), n.cut("risk", s.Risk, MaxLabel)
+	s.Summary = n.cut("summary", s.Summary, MaxSummary)
 	return &s, nil
 }
 

@@ -16,6 +16,7 @@ const (
 	MaxContext        = 32 << 10
 	MaxOptions        = 100
 	MaxLabel          = 1 << 10
+	MaxSummary        = 200
 	MaxRequiredFields = 100
 	MaxUIHints        = 8 << 10 // as JSON
 	MaxRef            = 512

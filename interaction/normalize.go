@@ -72,6 +72,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 		q.Only = false
 	}
 	q.RequiredFields = n.fields(q.RequiredFields)
+	q.Files = n.files(q.Files)
 	q.To = n.audience(q.To)
 	n.votes(&q)
 	q.Ref = n.ref(q.Ref)

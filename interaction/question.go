@@ -70,6 +70,10 @@ type Question struct {
 	// Subject is the tool call of an Approval; nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
 
+	// Files are the question's files and pictures; nil: none. Only engines set them, never an
+	// agent's text. A question with invalid ones is not asked (Validate).
+	Files *Files `json:"files,omitempty"`
+
 	// To is the audience; nil: everybody. Only engines and Spec.Ask set it, never an agent's text.
 	To *Audience `json:"to,omitempty"`
 
@@ -77,8 +81,8 @@ type Question struct {
 	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above
 	// one, people can only approve or reject, not edit or claim. Only engines and Spec.Ask set
 	// them, never an agent's text.
-	Need    int `json:"need,omitempty"`
-	Rejects int `json:"rejects,omitempty"`
+	Need    int32 `json:"need,omitempty"`
+	Rejects int32 `json:"rejects,omitempty"`
 	// Votes lists the decisions so far on an approval by several people, oldest first; once
 	// settled, including the last one. The run sets it.
 	Votes []Vote `json:"votes,omitempty"`
@@ -97,7 +101,7 @@ type Question struct {
 	// questions have a Wait, the run gives the others one that states the policy.
 	Wait *Wait `json:"wait,omitempty"`
 	// Fired counts the executed steps of the Wait. EndsAt is its end; zero: never. The run sets
-	// both. Fired is an int32 to keep a Record small (TestARecordIsSmall).
+	// both. Fired, Need and Rejects are int32 to keep a Record small (TestARecordIsSmall).
 	EndsAt time.Time `json:"ends_at,omitzero"`
 	Fired  int32     `json:"steps_fired,omitempty"`
 

@@ -88,9 +88,9 @@ func (q *Question) Count(d Decision) (n int) {
 // Decides reports whether one more vote with this decision settles the approval.
 func (q *Question) Decides(d Decision) bool {
 	if d == Reject {
-		return q.Count(Reject)+1 >= max(q.Rejects, 1)
+		return q.Count(Reject)+1 >= max(int(q.Rejects), 1)
 	}
-	return q.Count(Approve)+1 >= max(q.Need, 1)
+	return q.Count(Approve)+1 >= max(int(q.Need), 1)
 }
 
 // WithVote returns the question with the reply added as a vote. q's votes do not change.
@@ -185,7 +185,7 @@ func ValidateVoters(q Question) error {
 			voted.Except = append(voted.Except, q.Votes[i].For)
 		}
 	}
-	n := max(q.Need-q.Count(Approve), q.Rejects-q.Count(Reject), 1)
+	n := max(int(q.Need)-q.Count(Approve), int(q.Rejects)-q.Count(Reject), 1)
 	if !Enough(n, append(audiences, voted)...) {
 		return fmt.Errorf("needs %d%s people, and is for %s", n, more, q.To)
 	}
@@ -197,7 +197,7 @@ func ValidateVoters(q Question) error {
 // people never decide for many.
 func (n *normalizer) votes(q *Question) {
 	q.Votes, q.Claim = nil, nil
-	switch err := ValidateVotes(q.Need, q.Rejects); {
+	switch err := ValidateVotes(int(q.Need), int(q.Rejects)); {
 	case q.Need == 0 && q.Rejects == 0:
 		return
 	case q.Subject == nil:
@@ -205,8 +205,8 @@ func (n *normalizer) votes(q *Question) {
 	case err != nil:
 		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+err.Error()+"; nobody may decide it")
 		q.To = &Audience{}
-		for _, people := range []*int{&q.Need, &q.Rejects} {
-			if ValidateVotes(*people, 0) != nil {
+		for _, people := range []*int32{&q.Need, &q.Rejects} {
+			if ValidateVotes(int(*people), 0) != nil {
 				*people = MaxNeed
 			}
 		}

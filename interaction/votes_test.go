@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func payment(need, rejects int) Question {
+func payment(need, rejects int32) Question {
 	return Question{ID: 1, Kind: Approval, Prompt: "Pay?", Subject: &Subject{Tool: "pay"}, Need: need, Rejects: rejects}
 }
 
@@ -20,8 +20,8 @@ func ballot(actor string, d Decision) Reply {
 // K5: an approval is settled with the vote that completes the number of approvals or rejections, in
 // any order, and each person counts once.
 func TestK5VotesAreCountedByPerson(t *testing.T) {
-	for need := range 4 {
-		for rejects := range 4 {
+	for need := range int32(4) {
+		for rejects := range int32(4) {
 			q := payment(need, rejects)
 			require.Equal(t, need > 1 || rejects > 1, q.DecidedBySeveral())
 			if !q.DecidedBySeveral() {
@@ -37,7 +37,7 @@ func TestK5VotesAreCountedByPerson(t *testing.T) {
 				}
 				reply := ballot(fmt.Sprint(i), d)
 				require.NoError(t, reply.ValidateFor(q))
-				done := approved >= max(need, 1) || rejected >= max(rejects, 1)
+				done := approved >= max(int(need), 1) || rejected >= max(int(rejects), 1)
 				require.Equal(t, done, q.Decides(d), "%d of %d, %d of %d", approved, need, rejected, rejects)
 				before := len(q.Votes)
 				voted := q.WithVote(reply, time.Unix(1, 0))
@@ -103,10 +103,10 @@ func TestK5AnAnswerSaysWhoHasVoted(t *testing.T) {
 func TestK5WhatAnEngineNeeds(t *testing.T) {
 	q, diagnostics := Normalize(payment(2, 3))
 	require.Empty(t, diagnostics)
-	require.Equal(t, []int{2, 3}, []int{q.Need, q.Rejects})
+	require.Equal(t, []int32{2, 3}, []int32{q.Need, q.Rejects})
 	q, diagnostics = Normalize(Question{Prompt: "?", Need: 2, Votes: []Vote{{Actor: "ada"}}})
 	require.Len(t, diagnostics, 1)
-	require.Equal(t, []int{0, 0}, []int{q.Need, len(q.Votes)})
+	require.Equal(t, []int{0, 0}, []int{int(q.Need), len(q.Votes)})
 	for _, wrong := range []Question{payment(MaxNeed+1, 0), payment(0, -1)} {
 		q, diagnostics = Normalize(wrong)
 		require.Len(t, diagnostics, 1)
@@ -154,7 +154,7 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	board := &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
 	yes, no := []Reply{ballot("ada", Approve)}, ballot("bob", Reject)
 	for name, tc := range map[string]struct {
-		need, rejects int
+		need, rejects int32
 		votes         []Reply
 		to            Audience
 		wait          *Wait

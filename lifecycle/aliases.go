@@ -201,6 +201,12 @@ type Option = interaction.Option
 // Selection is [interaction.Selection]: the option that an answer selects.
 type Selection = interaction.Selection
 
+// Files is [interaction.Files]: the files and pictures of a question.
+type Files = interaction.Files
+
+// File is [interaction.File]: a file of a question.
+type File = interaction.File
+
 // Subject is [interaction.Subject]: the tool call that an Approval is about.
 type Subject = interaction.Subject
 

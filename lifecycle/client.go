@@ -29,6 +29,7 @@ type Client struct {
 	ownNode *atomic.Pointer[node.Node] // this process's node; nil: it does not serve
 	notices *notices                   // nil without an observer
 	inboxes *inboxWatches
+	folders node.Folders // of the runs, for their questions' files
 
 	authorize Authorize // nil: everything is allowed
 	deputies  deputies
@@ -62,6 +63,9 @@ type ClientConfig struct {
 	Authorize Authorize
 	// Directory names the people for whom an actor may act (Actor.For). Nil: there are no deputies.
 	Directory Directory
+	// Dir is Config.Dir of the executing processes, if this process can read it: ReadFile reads the
+	// files of questions there. Empty: it returns ErrFileMissing.
+	Dir string
 }
 
 // NewClient returns a client of the store, without calling it or starting anything.
@@ -89,6 +93,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,
 		authorize: cfg.Authorize, deputies: deputies{cfg.Directory, cfg.Logger}, inboxes: new(inboxWatches),
+		folders: node.Folders{Dir: cfg.Dir},
 	}
 	return c, nil
 }

@@ -162,6 +162,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		if l.node.Folders.Store, err = cfg.Store.Identity(context.Background()); err != nil {
 			return nil, fmt.Errorf("lifecycle: read the store's identity: %w", err)
 		}
+		c.folders = l.node.Folders
 	}
 	return l, nil
 }

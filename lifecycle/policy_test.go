@@ -148,7 +148,7 @@ func TestN9AHiddenQuestionBecomesVisible(t *testing.T) {
 				q, err = lc.Pending(t.Context(), "r")
 				require.NoError(t, err)
 				require.False(t, q.Hidden(time.Now()))
-				require.Equal(t, []any{c.to, c.need}, []any{q.To, q.Need})
+				require.Equal(t, []any{c.to, c.need}, []any{q.To, int(q.Need)})
 				require.Contains(t, strings.Join(wholeLog(t, s, "r"), ""), c.change)
 				requireSoundLog(t, s, "r")
 				_, err = lc.As(by("eve")).Reply(t.Context(), "r", Reply{ID: 1, Decision: Approve})

@@ -94,6 +94,7 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 	}
 	q.Schema = bytes.Clone(q.Schema)
 	q.To = q.To.Clone()
+	q.Files = q.Files.Clone()
 	q.Wait = q.Wait.Clone()
 	q.Votes = slices.Clone(q.Votes)
 	if q.Claim != nil {

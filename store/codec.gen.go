@@ -46,12 +46,16 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 		w.Put(`,"subject":`)
 		writeSubject(w, v.Subject)
 	}
+	if v.Files != nil {
+		w.Put(`,"files":`)
+		writeFiles(w, v.Files)
+	}
 	if v.To != nil {
 		w.Put(`,"to":`)
 		writeAudience(w, v.To)
 	}
-	w.IntIf(`,"need":`, v.Need)
-	w.IntIf(`,"rejects":`, v.Rejects)
+	w.IntIf(`,"need":`, int(v.Need))
+	w.IntIf(`,"rejects":`, int(v.Rejects))
 	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
 	if v.Claim != nil {
 		w.Put(`,"claim":`)
@@ -82,6 +86,22 @@ func writeSubject(w *plainjson.Writer, v *interaction.Subject) {
 	w.ExactIf(`,"arguments":`, v.Arguments)
 	w.TextIf(`,"title":`, v.Title)
 	w.TextIf(`,"risk":`, v.Risk)
+	w.TextIf(`,"summary":`, v.Summary)
+	w.Put(`}`)
+}
+
+func writeFiles(w *plainjson.Writer, v *interaction.Files) {
+	w.Text(`{"host":`, v.Host)
+	plainjson.WriteList(w, `,"list":`, v.List, writeFile)
+	w.Put(`}`)
+}
+
+func writeFile(w *plainjson.Writer, v *interaction.File) {
+	w.Text(`{"name":`, v.Name)
+	w.Text(`,"media_type":`, v.MediaType)
+	w.Int(`,"size":`, int64(v.Size))
+	w.Text(`,"sha256":`, v.SHA256)
+	w.Text(`,"path":`, v.Path)
 	w.Put(`}`)
 }
 
@@ -381,12 +401,16 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		v.Subject = new(interaction.Subject)
 		readSubject(s, v.Subject)
 	}
+	if s.Member(`,"files":`) {
+		v.Files = new(interaction.Files)
+		readFiles(s, v.Files)
+	}
 	if s.Member(`,"to":`) {
 		v.To = new(interaction.Audience)
 		readAudience(s, v.To)
 	}
-	s.Int(`,"need":`, &v.Need)
-	s.Int(`,"rejects":`, &v.Rejects)
+	s.Int32(`,"need":`, &v.Need)
+	s.Int32(`,"rejects":`, &v.Rejects)
 	if s.Member(`,"votes":`) {
 		list := make([]interaction.Vote, 0, plainjson.FewElements)
 		s.Need(`[`)
@@ -428,6 +452,33 @@ func readSubject(s *plainjson.Scanner, v *interaction.Subject) {
 	s.Exact(`,"arguments":`, &v.Arguments)
 	s.Text(`,"title":`, &v.Title)
 	s.Text(`,"risk":`, &v.Risk)
+	s.Text(`,"summary":`, &v.Summary)
+	s.Need(`}`)
+}
+
+func readFiles(s *plainjson.Scanner, v *interaction.Files) {
+	s.Need(`{"host":`)
+	v.Host = s.AText()
+	if s.Member(`,"list":`) {
+		list := make([]interaction.File, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.File{})
+			readFile(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.List = list
+	}
+	s.Need(`}`)
+}
+
+func readFile(s *plainjson.Scanner, v *interaction.File) {
+	s.Need(`{"name":`)
+	v.Name = s.AText()
+	s.Text(`,"media_type":`, &v.MediaType)
+	s.Int64(`,"size":`, &v.Size)
+	s.Text(`,"sha256":`, &v.SHA256)
+	s.Text(`,"path":`, &v.Path)
 	s.Need(`}`)
 }
 

@@ -177,6 +177,14 @@ var needing = map[string]struct {
 		r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: "yes", Actor: "bob",
 			For: "ann", AcceptedAt: r.UpdatedAt}}
 	}},
+	"files": {`"files"`, func(r *store.Run) {
+		*r = parked()
+		r.Open[0].Files = &interaction.Files{List: []interaction.File{{Name: "a", MediaType: "text/plain", Path: "a"}}}
+	}},
+	"a summary": {`"summary"`, func(r *store.Run) {
+		*r = parked()
+		r.Open[0].Kind, r.Open[0].Subject = interaction.Approval, &interaction.Subject{Tool: "pay", Summary: "5 EUR"}
+	}},
 	"asks again": {`"withheld"`, func(r *store.Run) {
 		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
 	}},

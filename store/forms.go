@@ -49,34 +49,38 @@ var needs = []need{
 	// A claim, a vote or an answer by a deputy. An earlier release would forget for whom, and let both
 	// vote.
 	{"deputies", (*Run).usesDeputies},
+	// A question with files. An earlier release would show it without them, and with another digest.
+	{"files", func(r *Run) bool { return r.anyOpen(func(q *interaction.Question) bool { return q.Files != nil }) }},
 	// A run whose turns take their nodes down. An earlier release would execute it next to other
 	// turns and forget its losses. The name disappears when a turn has ended.
 	{"losses", (*Run).losesNodes},
 	// A question that accepts only its options, or marks the option that means yes. An earlier
 	// release would accept any text, and give the engine an answer without its Selection.
 	{"only", func(r *Run) bool {
-		for i := range r.Open {
-			if r.Open[i].HasSelection() {
-				return true
-			}
-		}
-		return len(r.Answers) > 0 && r.Answers[0].Selection != nil
+		return r.anyOpen((*interaction.Question).HasSelection) || len(r.Answers) > 0 && r.Answers[0].Selection != nil
 	}},
 	// An approval that the host's policy may still decide. An earlier release would forget the
 	// policy, and ask people.
-	{"policy", func(r *Run) bool {
-		for i := range r.Open {
-			if r.Open[i].HiddenFor > 0 {
-				return true
-			}
-		}
-		return false
+	{"policy", func(r *Run) bool { return r.anyOpen(func(q *interaction.Question) bool { return q.HiddenFor > 0 }) }},
+	// A call with a summary. An earlier release would show it without, and with another digest.
+	{"summary", func(r *Run) bool {
+		return r.anyOpen(func(q *interaction.Question) bool { return q.Subject != nil && q.Subject.Summary != "" })
 	}},
 	// A fork that does not inherit all answers of its source. An earlier release would continue
 	// without the answer, or with another person's.
 	{"withheld", func(r *Run) bool {
 		return r.ForkedFrom != nil && (r.ForkedFrom.AsksAgain > 0 || r.ForkedFrom.Withholds)
 	}},
+}
+
+// anyOpen reports whether an open question has a property.
+func (r *Run) anyOpen(has func(*interaction.Question) bool) bool {
+	for i := range r.Open {
+		if has(&r.Open[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 const (

@@ -181,6 +181,15 @@ func (t *texts) question(q *interaction.Question) {
 		t.text("the default answer", w.Default.Text)
 		t.json("the default answer's value", w.Default.Value)
 	}
+	if f := q.Files; f != nil {
+		t.text("the files' host", f.Host)
+		for i := range f.List {
+			t.text("a file's name", f.List[i].Name)
+			t.text("a file's media type", f.List[i].MediaType)
+			t.text("a file's SHA-256", f.List[i].SHA256)
+			t.text("a file's path", f.List[i].Path)
+		}
+	}
 	t.votes(q.Votes)
 	if q.Claim != nil {
 		t.text("a claim", q.Claim.Actor)
@@ -191,6 +200,7 @@ func (t *texts) question(q *interaction.Question) {
 		t.text("the subject's tool", s.Tool)
 		t.text("the subject's title", s.Title)
 		t.text("the subject's risk", s.Risk)
+		t.text("the subject's summary", s.Summary)
 		t.json("the subject's arguments", s.Arguments)
 	}
 }

@@ -32,10 +32,10 @@ func (r *Run) validateVotes() error {
 
 func (r *Run) validateVotesOn(q *interaction.Question) error {
 	switch {
-	case interaction.ValidateVotes(q.Need, q.Rejects) != nil || !q.DecidedBySeveral() || q.Subject == nil:
+	case interaction.ValidateVotes(int(q.Need), int(q.Rejects)) != nil || !q.DecidedBySeveral() || q.Subject == nil:
 		return invalid(r, "question %d needs %d people to approve and %d to reject, want 2 to %d for an approval", q.ID,
 			q.Need, q.Rejects, interaction.MaxNeed)
-	case q.Count(interaction.Approve) >= max(q.Need, 1) || q.Count(interaction.Reject) >= max(q.Rejects, 1):
+	case q.Count(interaction.Approve) >= max(int(q.Need), 1) || q.Count(interaction.Reject) >= max(int(q.Rejects), 1):
 		return invalid(r, "question %d is open, and enough people have decided it", q.ID)
 	}
 	for i := range q.Votes {

@@ -57,6 +57,8 @@ type run struct {
 	holds   bool // engine.Turn.Holds
 	history engine.History
 
+	artifacts string // engine.Turn.ArtifactDir
+
 	inherited []engine.Record // of a fork
 	open      openChildren
 
@@ -99,6 +101,7 @@ func newRun(ctx context.Context, t engine.Turn, s engine.Sink) (*run, error) {
 		return nil, err
 	}
 	r := &run{id: t.RunID, ctx: ctx, clock: t.Clock, sink: s, journal: journal, holds: t.Holds, history: t.History,
+		artifacts: t.ArtifactDir,
 		inherited: t.Inherited,
 		kept:      make(map[string]*kept, len(entries)), answers: make(map[string][]answered)}
 	if r.clock == nil {

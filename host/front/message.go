@@ -27,7 +27,7 @@ func Message(q *lifecycle.Question) string {
 	}
 	if q.DecidedBySeveral() {
 		fmt.Fprintf(&b, "\n\nDecided by several people: %d of %d have approved, %d rejected.",
-			q.Count(lifecycle.Approve), max(q.Need, 1), q.Count(lifecycle.Reject))
+			q.Count(lifecycle.Approve), max(int(q.Need), 1), q.Count(lifecycle.Reject))
 	}
 	if q.Context != "" {
 		b.WriteString("\n\n" + interaction.VisibleProse(q.Context))

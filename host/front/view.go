@@ -130,7 +130,7 @@ func (v *View) waitsForOthers() string {
 	}
 	text := "waits for " + interaction.Visible(q.To.String())
 	if q.DecidedBySeveral() {
-		text = fmt.Sprintf("waits for more votes (%d of %d) of %s", q.Count(lifecycle.Approve), max(q.Need, 1),
+		text = fmt.Sprintf("waits for more votes (%d of %d) of %s", q.Count(lifecycle.Approve), max(int(q.Need), 1),
 			interaction.Visible(q.To.String()))
 	}
 	if !v.Recheck.IsZero() && q.Claim != nil {

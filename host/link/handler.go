@@ -82,6 +82,10 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refused = &refusal{reason: Unavailable}
 	}
 	body.CloseUnread(w.Header())
+	if refused == nil && !post && r.URL.Query().Has("file") {
+		l.writeFile(w, r, v)
+		return
+	}
 	l.write(w, r, v, refused, post)
 }
 

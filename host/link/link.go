@@ -65,7 +65,8 @@ var ErrWrongPerson = errors.New("link: the link is for another person")
 type Links struct {
 	config  Config
 	origin  *http.CrossOriginProtection
-	address string // URL with a trailing slash
+	address string        // URL with a trailing slash
+	reading chan struct{} // holds maxFilesRead
 }
 
 // New returns Links. It starts no goroutine.
@@ -97,7 +98,7 @@ func New(cfg Config) (*Links, error) {
 		cfg.Logger = slog.Default()
 	}
 	return &Links{config: cfg, origin: http.NewCrossOriginProtection(),
-		address: strings.TrimSuffix(cfg.URL, "/") + "/"}, nil
+		address: strings.TrimSuffix(cfg.URL, "/") + "/", reading: make(chan struct{}, maxFilesRead)}, nil
 }
 
 // Option sets a property of a link.

@@ -73,6 +73,7 @@ type view struct {
 	Full      string
 	Ends      *moment
 	Approved  int
+	Files     []shownFile
 
 	Who  string // who settled, voted on or claimed it, or the audience
 	How  string
@@ -107,6 +108,7 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 		shown.Heading, shown.Text = "Thank you", "Your answer was accepted."
 	default:
 		shown.ask(v, v.page)
+		shown.Files = l.preview(r.Context(), v)
 	}
 	var body bytes.Buffer
 	if err := page.Execute(&body, &shown); err != nil {
@@ -117,6 +119,9 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
+	if len(shown.Files) > 0 {
+		h.Set("Content-Security-Policy", policy+"; img-src 'self'")
+	}
 	h.Set("Referrer-Policy", "same-origin") // the address is a secret, but the form's POST needs an Origin
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")

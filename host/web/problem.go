@@ -60,6 +60,8 @@ var problemOf = []struct {
 	status int
 	code   string
 }{
+	{lifecycle.ErrFileMissing, http.StatusNotFound, "FILE_MISSING"},
+	{lifecycle.ErrFileChanged, http.StatusGone, "FILE_CHANGED"},
 	{lifecycle.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
 	{lifecycle.ErrNotAllowed, http.StatusForbidden, "NOT_ALLOWED"},
 	{lifecycle.ErrNotAsked, http.StatusForbidden, "NOT_ASKED"},

@@ -61,6 +61,8 @@ var errorsByName = map[string]error{
 	"interaction.ChangedError":       &interaction.ChangedError{},
 	"slots.ErrInvalidPool":           slots.ErrInvalidPool,
 
+	"lifecycle.ErrFileMissing": lifecycle.ErrFileMissing, "lifecycle.ErrFileChanged": lifecycle.ErrFileChanged,
+
 	"store.ErrNotFound": store.ErrNotFound, "store.ErrExists": store.ErrExists, "store.ErrConflict": store.ErrConflict,
 	"store.ErrStaleEpoch": store.ErrStaleEpoch, "store.ErrUnknownPool": store.ErrUnknownPool,
 	"store.ErrInvalid": store.ErrInvalid, "store.ErrClosed": store.ErrClosed, "store.ErrCorrupt": store.ErrCorrupt,

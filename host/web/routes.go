@@ -31,6 +31,7 @@ func (d *Server) routes() {
 	d.followRoute(a)
 	d.watchRoute(a)
 	d.nextRoute(a)
+	d.fileRoute(a)
 
 	create(a, "submit-run", "/runs", "Submit a run", d.submit)
 	create(a, "fork-run", "/runs/{id}/fork", "Start a new run from a settled question of this one, or from its "+

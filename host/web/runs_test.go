@@ -271,5 +271,5 @@ func TestL1TheOpenAPIDocumentDescribesEveryRoute(t *testing.T) {
 	for _, methods := range doc.Paths {
 		operations += len(methods)
 	}
-	require.Equal(t, 27, operations)
+	require.Equal(t, 28, operations)
 }

@@ -96,6 +96,9 @@ type Question struct {
 	Subject        *Subject        `json:"subject,omitempty" doc:"The tool call to approve."`
 	Digest         string          `json:"digest" doc:"Identifies the content of the question; a reply sends it back as seen."`
 
+	Files     []File `json:"files,omitempty" nullable:"false" doc:"Files and pictures, served under /files/ with their number, from 0."`
+	FilesHost string `json:"files_host,omitempty" doc:"The machine that has the files."`
+
 	To          *Audience `json:"to,omitempty" doc:"The audience; missing: everybody."`
 	MayReply    bool      `json:"may_reply" doc:"Whether the caller may answer the question now."`
 	For         string    `json:"for,omitempty" doc:"The absent person for whom the caller may answer, as a deputy."`
@@ -132,6 +135,15 @@ type Subject struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Title     string          `json:"title,omitempty"`
 	Risk      string          `json:"risk,omitempty"`
+	Summary   string          `json:"summary,omitempty" doc:"What distinguishes the call from others of the tool."`
+}
+
+// File describes a file of a question. Its size and digest are checked when it is served.
+type File struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"`
+	Size      int64  `json:"size" doc:"In bytes."`
+	SHA256    string `json:"sha256"`
 }
 
 // Audience says who may answer.
@@ -252,8 +264,8 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	free := !q.Claim.Excludes(by, now)
 	v := Question{ID: q.ID, Attempt: q.Attempt, Kind: string(q.Kind), Prompt: q.Prompt, Context: q.Context,
 		AskedAt: q.AskedAt, RequiredFields: q.RequiredFields, UIHints: q.UIHints, Schema: q.Schema,
-		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: q.Need,
-		Rejects:  q.Rejects,
+		AlsoText: q.AlsoText, Only: q.Only, Digest: q.Digest(), To: showAudience(q.To), Need: int(q.Need),
+		Rejects:  int(q.Rejects),
 		EndsAt:   q.EndsAt,
 		MayReply: may && free, For: by.For,
 		MayReassign: (may || q.To.Admits(actor)) && free}
@@ -262,7 +274,11 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		v.Options = append(v.Options, Option{o.Label, o.Value, i == yes})
 	}
 	if q.Subject != nil {
-		v.Subject = &Subject{q.Subject.Tool, q.Subject.Arguments, q.Subject.Title, q.Subject.Risk}
+		v.Subject = &Subject{q.Subject.Tool, q.Subject.Arguments, q.Subject.Title, q.Subject.Risk,
+			q.Subject.Summary}
+	}
+	for _, f := range q.Files.All() {
+		v.Files, v.FilesHost = append(v.Files, File{f.Name, f.MediaType, f.Size, f.SHA256}), q.Files.Host
 	}
 	for i := range q.Votes {
 		v.Votes = append(v.Votes, showVote(&q.Votes[i], actor))

@@ -86,6 +86,7 @@ type Server struct {
 	sameSite *http.CrossOriginProtection
 	origins  map[string]bool
 	people   people
+	reading  chan struct{}   // holds maxFilesRead
 	warnOnce sync.Once       // for the warning about a missing Identify
 	life     context.Context // ends with Close
 	end      context.CancelFunc
@@ -96,7 +97,7 @@ type Server struct {
 func Handler(client *lifecycle.Client, opts Options) *Server {
 	d := &Server{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
-		people: people{of: make(map[string]*person)}}
+		people: people{of: make(map[string]*person)}, reading: make(chan struct{}, maxFilesRead)}
 	d.log = d.opts.Logger
 	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {

@@ -30,6 +30,8 @@ var asker = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 		return engine.Done("You said: " + t.Answers[0].Text), nil
 	case t.Prompt == "nothing":
 		return engine.Done("done"), nil
+	case t.Prompt == "files":
+		return engine.Ask(engine.Question{Prompt: "Is the plan right?", Files: planFiles()}), nil
 	case t.Prompt == "three":
 		q := engine.Question{Kind: engine.Confirm, Prompt: "Go?"}
 		return engine.AskAll(q, q, q), nil

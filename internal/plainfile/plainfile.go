@@ -67,6 +67,19 @@ func Read(dir, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return read(root, name, limit)
+}
+
+// ReadBelow is Read for a folder that is not a link: its parent, too, belongs to others.
+func ReadBelow(dir, name string, limit int64) ([]byte, error) {
+	root, err := Root(dir)
+	if err != nil {
+		return nil, err
+	}
+	return read(root, name, limit)
+}
+
+func read(root *os.Root, name string, limit int64) ([]byte, error) {
 	defer func() { _ = root.Close() }() // it was only read
 	f, err := open(root, name, os.O_RDONLY)
 	if err != nil {

@@ -173,8 +173,10 @@ func (s agentStep) question() interaction.Question {
 }
 
 func (s agentStep) needPeople(q *interaction.Question) {
-	q.Need, _ = strconv.Atoi(s.named["need"]) // missing: one
-	q.Rejects, _ = strconv.Atoi(s.named["rejects"])
+	for name, into := range map[string]*int32{"need": &q.Need, "rejects": &q.Rejects} {
+		n, _ := strconv.ParseInt(s.named[name], 10, 32) // missing: one
+		*into = int32(n)
+	}
 }
 
 // audience parses an audience: people and groups as "NAME+NAME+@GROUP", everybody except one as

@@ -22,7 +22,7 @@ type policy struct {
 
 // TextOfPolicy says what decides a question and who is asked, such that equal texts mean the same.
 func TextOfPolicy(q *interaction.Question) string {
-	need, rejects := q.Need, q.Rejects
+	need, rejects := int(q.Need), int(q.Rejects)
 	if need <= 1 && rejects <= 1 {
 		need, rejects = 0, 0 // one person decides
 	}

@@ -60,7 +60,8 @@ func openWorld(t *testing.T, around ...func(http.Handler) http.Handler) *world {
 	need(t, browser != nil, "Chromium")
 	w := &world{t: t, questions: make(map[string][]engine.Question), answers: make(map[string][]engine.Answer)}
 	quiet := slog.New(slog.DiscardHandler)
-	lc, err := lifecycle.New(lifecycle.Config{Engine: engine.Func(w.turn), Forgiving: true, Logger: quiet})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: engine.Func(w.turn), Forgiving: true, Logger: quiet,
+		Dir: t.TempDir()})
 	require.NoError(t, err)
 	w.lc = lc
 	w.handler = web.Handler(lc.Client, web.Options{Prefix: "/desk", Identify: identify, Logger: quiet})

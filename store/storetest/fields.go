@@ -163,8 +163,10 @@ func parking(r *store.Run) {
 	q.Options[0].Yes = true
 	q.Schema = json.RawMessage(`{ "type":"object" }`)
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
-		Title: "Pay Ada", Risk: "high"}
+		Title: "Pay Ada", Risk: "high", Summary: "1.50 <EUR>"}
 	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
+	q.Files = &interaction.Files{Host: "a", List: []interaction.File{{Name: "plan.png", MediaType: "image/png", Size: 7,
+		SHA256: strings.Repeat("0a", 32), Path: "out/plan.png"}}}
 	q.Need, q.Rejects, r.Votes = 3, 2, 1
 	q.Votes = []interaction.Vote{{Actor: "ada <&>", Via: "mail", Decision: interaction.Reject, Text: "no \u2028",
 		VotedAt: r.UpdatedAt, Key: "k <1>", Digest: "d", Seen: "s", For: "ann"}}

@@ -12,7 +12,7 @@ import (
 
 // severalDecide makes the open questions approvals that so many people must approve, and two must
 // reject.
-func severalDecide(c store.Commit, need int) store.Commit {
+func severalDecide(c store.Commit, need int32) store.Commit {
 	for i := range c.Run.Open {
 		q := &c.Run.Open[i]
 		q.Kind, q.Subject, q.Need, q.Rejects = interaction.Approval, &interaction.Subject{Tool: "pay"}, need, 2

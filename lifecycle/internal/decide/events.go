@@ -197,7 +197,7 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 		asked.To = audience(to)
 	}
 	if q.DecidedBySeveral() {
-		asked.Need, asked.Rejects = max(q.Need, 1), max(q.Rejects, 1)
+		asked.Need, asked.Rejects = max(int(q.Need), 1), max(int(q.Rejects), 1)
 	}
 	if q.Wait != nil {
 		addOwnWait(asked, q)
@@ -250,7 +250,7 @@ func (e *effects) changedEvent() *fcmp.Changed {
 		changed.To = audience(q.To)
 	}
 	if interaction.IsPolicy(e.edits.by.ID) {
-		changed.Need = max(q.Need, 1)
+		changed.Need = max(int(q.Need), 1)
 	}
 	return changed
 }

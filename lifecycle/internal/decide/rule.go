@@ -41,7 +41,7 @@ func Rule(run *store.Run, number int, r interaction.Ruling, now time.Time) (*sto
 func leaveToPeople(run *store.Run, q *interaction.Question, r interaction.Ruling, now time.Time,
 ) (*store.Commit, error) {
 	next := *q
-	if next.Need = max(q.Need, r.Need); next.DecidedBySeveral() {
+	if next.Need = max(q.Need, int32(r.Need)); next.DecidedBySeveral() {
 		next.AlsoText = false
 	} else {
 		next.Need = q.Need

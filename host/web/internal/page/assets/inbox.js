@@ -338,6 +338,7 @@ export class Inbox {
       "aria-current": key === this.selected ? "true" : null },
     h("span", { class: "title", dir: "auto" }, prose(title.slice(0, 300))),
     question.prompt !== title ? h("span", { class: "asked", dir: "auto" }, prose(question.prompt.slice(0, 200))) : null,
+    question.subject?.summary ? h("strong", { class: "summary", dir: "auto" }, shown(question.subject.summary)) : null,
     question.subject ? callLine(question, common) : null,
     h("span", { class: "meta" }, h("span", { class: "kind" }, T.kinds[question.kind]), this.standing(q, answered))));
     this.rows.set(key, { node, text });

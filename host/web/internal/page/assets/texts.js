@@ -406,6 +406,10 @@ export const T = {
   nobodyHere: "(no node executes its runs)",
 
   // Problems, by their codes
+  files: "Files",
+  fileBeginning: "Only the beginning is shown. Download the file to read all of it.",
+  fileUnavailable: (name, host) => `${name} cannot be shown. It is missing here or has changed; it was attached on ${host}.`,
+  bytes: (n) => n < 1024 ? `${n} bytes` : n < 1024 ** 2 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / 1024 ** 2).toFixed(1)} MiB`,
   problems: {
     UNAUTHENTICATED: "Sign in first, then reload this page.",
     NOT_ALLOWED: "You may not do this.",

@@ -1,0 +1,69 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/interlude-go/interlude/internal/plainfile"
+)
+
+// Errors of Client.ReadFile, for errors.Is.
+var (
+	// ErrFileMissing: the file is not on this machine; the error says where it was attached.
+	ErrFileMissing = errors.New("lifecycle: the file is not on this machine")
+	// ErrFileChanged: the file is not the one that was attached.
+	ErrFileChanged = errors.New("lifecycle: the file has changed since the question was asked")
+)
+
+// ReadFile reads a file of a question (Question.Files) by its number in the list, from 0. Its size
+// and SHA-256 are those that the question states. Whoever may view the run may read it.
+//
+// Errors: those of Question, ErrNotFound for a number that the question does not have,
+// ErrFileMissing, and ErrFileChanged. The file is at most MaxFileSize bytes; callers bound the
+// number of concurrent calls.
+func (c *Client) ReadFile(ctx context.Context, id string, question, number int) (File, []byte, error) {
+	record, err := c.Question(ctx, id, question)
+	if err != nil {
+		return File{}, nil, err
+	}
+	files := record.Question.Files.All()
+	if number < 0 || number >= len(files) {
+		return File{}, nil, fmt.Errorf("%w: question %d has %d files, and no number %s", ErrNotFound, question, len(files),
+			strconv.Itoa(number))
+	}
+	f := files[number]
+	run, err := c.proc.Store.Run(ctx, id)
+	if err != nil {
+		return File{}, nil, err
+	}
+	missing := func() error {
+		here, _ := os.Hostname()
+		return fmt.Errorf("%w: %s of question %d was attached on the machine %q, and this is %q", ErrFileMissing, f.Name,
+			question, record.Question.Files.Host, here)
+	}
+	if c.folders.Dir == "" {
+		return f, nil, missing()
+	}
+	base, owned, err := c.folders.Of(&run)
+	if err != nil {
+		return f, nil, err
+	}
+	if !owned {
+		return f, nil, missing()
+	}
+	body, err := plainfile.ReadBelow(filepath.Join(base, "artifacts"), filepath.FromSlash(f.Path), f.Size)
+	switch sum := sha256.Sum256(body); {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil, missing()
+	case err != nil || int64(len(body)) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256:
+		return f, nil, fmt.Errorf("%w: %s of question %d", ErrFileChanged, f.Name, question)
+	}
+	return f, body, nil
+}
