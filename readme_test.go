@@ -57,8 +57,8 @@ func TestTheIndexListsTheModules(t *testing.T) {
 	}
 }
 
-// The README's first code is examples/hello, without what every program needs: each line is one of
-// the program's, except the comment. A line that ends with {… } stands for a block.
+// The README's first code is examples/hello, without the parts of every program: each line is a
+// line of the program, except the comment. A line with {… } at its end means a block.
 func TestTheReadmesCodeIsTheProgramHello(t *testing.T) {
 	code := func(line string) string {
 		line, _, _ = strings.Cut(line, " // ")

@@ -37,7 +37,7 @@ type File struct {
 	// MediaType is the type and subtype in lower case, without parameters. It only decides how the
 	// file is displayed: content of another type is offered for download.
 	MediaType string `json:"media_type"`
-	// Size is in bytes, at most MaxFileSize. SHA256 is of the content, in lower-case hexadecimal.
+	// Size is in bytes, at most MaxFileSize. SHA256 of the content is in lower-case hexadecimal.
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 	// Path is the file's path below the run's folder artifacts, with slashes, at most MaxFilePath

@@ -18,14 +18,14 @@ import (
 var (
 	// ErrFileMissing: the file is not on this machine; the error says where it was attached.
 	ErrFileMissing = errors.New("lifecycle: the file is not on this machine")
-	// ErrFileChanged: the file is not the one that was attached.
+	// ErrFileChanged: the content differs from the attached content.
 	ErrFileChanged = errors.New("lifecycle: the file has changed since the question was asked")
 )
 
 // ReadFile reads a file of a question (Question.Files) by its number in the list, from 0. Its size
-// and SHA-256 are those that the question states. Whoever may view the run may read it.
+// and SHA-256 equal the values in the question. The caller needs the right to view the run.
 //
-// Errors: those of Question, ErrNotFound for a number that the question does not have,
+// Errors: as for Question, ErrNotFound for a number that the question does not have,
 // ErrFileMissing, and ErrFileChanged. The file is at most MaxFileSize bytes; callers bound the
 // number of concurrent calls.
 func (c *Client) ReadFile(ctx context.Context, id string, question, number int) (File, []byte, error) {

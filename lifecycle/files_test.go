@@ -125,7 +125,7 @@ func TestN8AFileIsReadAsItWasAttached(t *testing.T) {
 	require.ErrorIs(t, err, lifecycle.ErrFileMissing)
 }
 
-// N8: a turn cannot attach what is not a file in its artifacts, and the run fails with the reason
+// N8: a turn attaches only plain files of its artifacts, otherwise the run fails with the reason
 // before anything is asked.
 func TestN8ATurnAttachesOnlyItsArtifacts(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -9,9 +9,9 @@
 //     The real store opens these files. Every acknowledged commit, receipt and cancel must be
 //     there, each log must keep the contract, and a host must bring all runs to their ends;
 //   - each call fails in turn, once or for a while, with EIO or ENOSPC, or after half of a write.
-//     Callers repeat what was not acknowledged. No run may fail, nothing that was acknowledged may
+//     Callers repeat unacknowledged calls. No run may fail, nothing that was acknowledged may
 //     be lost, now or by a loss of power afterwards (what a failed flush left out is never
-//     written), and the host must go on when calls succeed again.
+//     written), and the host must continue when calls succeed again.
 //
 // With -synchronous NORMAL, or if the flushes of a file have no effect (-deaf), the same search
 // must find losses.
