@@ -32,7 +32,7 @@ type Actor struct {
 	Fold func(id string) string `json:"-"`
 	// For is the ID of the absent person for whom the actor acts as a deputy, from Principals.
 	// Empty: the actor acts for themselves. Only calls about an open question use it.
-	For string `json:",omitempty"`
+	For string `json:",omitempty"` //nolint:tagliatelle // named as the other fields
 	// Principals are the people for whom the actor may act, at most MaxPrincipals. A client of
 	// package lifecycle reads them from its Directory before each decision, and ignores its caller's.
 	// They are not stored.

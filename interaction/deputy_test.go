@@ -24,14 +24,15 @@ func TestN10WhomADeputyRepresents(t *testing.T) {
 		who  Actor
 		want bool
 	}{
-		"the principal's name":        {&Audience{Users: []string{"ann"}}, bobFor("ann"), true},
-		"the principal's group":       {finance, bobFor("ann"), true},
-		"not the deputy's group":      {&Audience{Groups: []string{"it"}}, bobFor("ann"), false},
-		"another principal's group":   {finance, bobFor("sam"), false},
-		"themselves":                  {finance, bobFor(""), false},
-		"everybody":                   {&Audience{Everybody: true}, bobFor("ann"), true},
-		"the principal is excepted":   {&Audience{Everybody: true, Except: []string{"ann"}}, bobFor("ann"), false},
-		"the deputy is excepted":      {&Audience{Users: []string{"ann"}, Except: []string{"bob"}}, bobFor("ann"), false},
+		"the principal's name":      {&Audience{Users: []string{"ann"}}, bobFor("ann"), true},
+		"the principal's group":     {finance, bobFor("ann"), true},
+		"not the deputy's group":    {&Audience{Groups: []string{"it"}}, bobFor("ann"), false},
+		"another principal's group": {finance, bobFor("sam"), false},
+		"themselves":                {finance, bobFor(""), false},
+		"everybody":                 {&Audience{Everybody: true}, bobFor("ann"), true},
+		"the principal is excepted": {&Audience{Everybody: true, Except: []string{"ann"}}, bobFor("ann"), false},
+		"the deputy is excepted": {&Audience{Users: []string{"ann"}, Except: []string{"bob"}}, bobFor("ann"),
+			false},
 		"of a stranger":               {&Audience{Everybody: true}, bobFor("eve"), false},
 		"no deputy of oneself":        {&Audience{Everybody: true}, bobFor("bob"), false},
 		"a principal without a right": {&Audience{Users: []string{"carl"}}, bobFor("ann"), false},

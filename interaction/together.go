@@ -47,8 +47,8 @@ func (r Record) Answer() Answer {
 		a.Text, a.Ref = r.Response, r.Question.Ref
 		return a
 	case UserReply, DefaultAnswer:
-		reply := Reply{ID: r.Question.ID, Text: r.Response, Actor: Actor{ID: r.Actor, Via: r.Via, For: r.For()}, Value: r.Value,
-			Decision: r.Decision}
+		reply := Reply{ID: r.Question.ID, Text: r.Response, Value: r.Value, Decision: r.Decision,
+			Actor: Actor{ID: r.Actor, Via: r.Via, For: r.For()}}
 		a := reply.AnswerTo(&r.Question, r.ResolvedAt)
 		a.Resolution = r.Resolution
 		return a
