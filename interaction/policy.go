@@ -2,10 +2,7 @@ package interaction
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -41,7 +38,8 @@ type Proposal struct {
 	Submitter string
 	Labels    map[string]string
 	// Rulings returns how often the rule, in any version, has approved or rejected questions of
-	// this run. It reads the run's history.
+	// this run. It reads the run's history. A ruling that has used it is stored only while the number
+	// holds: if the run has changed, the Policy is called again.
 	Rulings func(ctx context.Context, rule string) (int, error)
 }
 
@@ -101,10 +99,9 @@ func (r *Ruling) Actor() Actor {
 	return Actor{ID: PolicyActor + name, Via: PolicyVia}
 }
 
-// Reply returns the reply to the question of the run. Its key is the same for each repetition.
-func (r *Ruling) Reply(runID string, question int) Reply {
-	sum := sha256.Sum256([]byte(runID + "\x00" + strconv.Itoa(question) + "\x00" + r.Rule + "@" + r.Version))
-	return Reply{ID: question, Text: r.Reason, Decision: r.Decision, Key: PolicyActor + hex.EncodeToString(sum[:16])}
+// Reply returns the reply to the question. It has no key, which a person's reply could use up first.
+func (r *Ruling) Reply(question int) Reply {
+	return Reply{ID: question, Text: r.Reason, Decision: r.Decision}
 }
 
 // Validate returns an error if the ruling is invalid for every question, as the end of a sentence.

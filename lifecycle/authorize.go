@@ -110,8 +110,11 @@ func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 // commits or returns anything, outside the store's transactions; it asks again when it rereads the
 // run after a lost compare-and-set.
 func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
-	return c.allowActor(ctx, c.actor, action, run, question)
+	return c.allowActor(ctx, c.caller(), action, run, question)
 }
+
+// caller is the client's actor for a call that no deputy makes.
+func (c *Client) caller() Actor { return withoutPrincipal(c.actor) }
 
 // allowActor is allow for a call that names its actor.
 func (c *Client) allowActor(ctx context.Context, actor Actor, action Action, run *Run, question *Question) error {
@@ -135,7 +138,7 @@ func (c *Client) allowInbox(ctx context.Context, query *InboxQuery) error {
 		return nil
 	}
 	q := *query
-	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Inbox: &q})
+	return c.askAuthorize(ctx, &Access{Actor: c.caller(), Action: ActionList, Inbox: &q})
 }
 
 func (c *Client) allowQuery(ctx context.Context, query *Query) error {
@@ -143,7 +146,7 @@ func (c *Client) allowQuery(ctx context.Context, query *Query) error {
 		return nil
 	}
 	q := *query
-	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionList, Query: &q})
+	return c.askAuthorize(ctx, &Access{Actor: c.caller(), Action: ActionList, Query: &q})
 }
 
 // allowFeed is allow for a feed; name is empty for all feeds.
@@ -151,7 +154,7 @@ func (c *Client) allowFeed(ctx context.Context, name string) error {
 	if c.authorize == nil {
 		return nil
 	}
-	return c.askAuthorize(ctx, &Access{Actor: c.actor, Action: ActionFeed, Feed: name})
+	return c.askAuthorize(ctx, &Access{Actor: c.caller(), Action: ActionFeed, Feed: name})
 }
 
 // allowView is allow for a call that does not read the run, or rereads it but asks once.

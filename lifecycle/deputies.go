@@ -87,6 +87,13 @@ func withFoldedPrincipal(a Actor) Actor {
 	return a
 }
 
+// withoutPrincipal returns the actor for a call that no deputy makes: it does not ask the directory,
+// so nothing that the caller says about principals is true.
+func withoutPrincipal(a Actor) Actor {
+	a.For, a.Principals = "", nil
+	return a
+}
+
 // ask calls the host's directory on the caller's goroutine and context. A panic is an
 // error.
 func (d *deputies) ask(ctx context.Context, id string, now time.Time) (found []Principal, err error) {

@@ -75,6 +75,8 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	if err := at.check(); err != nil {
 		return Run{}, false, err
 	}
+	at.Actor = withoutPrincipal(at.Actor)
+	at.Answer.Actor = withoutPrincipal(at.Answer.Actor)
 	now := c.proc.Now()
 	run, body, err := c.draftFork(ctx, id, &at, now)
 	if err != nil {

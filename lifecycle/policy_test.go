@@ -2,7 +2,10 @@ package lifecycle
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
@@ -310,5 +314,82 @@ func TestN9AForkIsUnderThePolicy(t *testing.T) {
 		require.Equal(t, StateSucceeded, run.State)
 		require.Equal(t, 2, pays.paid)
 		requireSoundLog(t, s, "fork")
+	})
+}
+
+// N9: a rule that counts its decisions keeps its limit among questions that are asked together.
+func TestN9ARuleKeepsItsLimitAmongSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pays := newStore(t), &payer{}
+		pays.asks = append(pays.asks, payment(), payment(), payment())
+		lc, stop := serve(t, Config{Store: s, Engine: pays.engine(),
+			Policy: func(ctx context.Context, p Proposal) (Ruling, error) {
+				n, err := p.Rulings(ctx, "once")
+				time.Sleep(100 * time.Millisecond)
+				if err != nil || n > 0 {
+					return Ruling{}, err
+				}
+				return Ruling{Decision: Approve, Rule: "once", Version: "1"}, nil
+			}})
+		defer stop()
+		answered(t, lc, Spec{ID: "r", Prompt: "x"})
+		pass(2 * time.Second)
+		require.Equal(t, 2, inboxOf(t, lc))
+		require.Equal(t, 1, strings.Count(strings.Join(wholeLog(t, s, "r"), ""), `"actor":"policy:once@1"`))
+		requireSoundLog(t, s, "r")
+	})
+}
+
+// N9: no key of a reply keeps a rule from deciding.
+func TestN9APersonsKeyDoesNotStopARule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pays := newStore(t), &payer{}
+		pays.asks = append(pays.asks, payment(), payment())
+		ruling := Ruling{Decision: Reject, Rule: "no", Version: "1"}
+		lc, stop := serve(t, Config{Store: s, Engine: pays.engine(),
+			Policy: func(ctx context.Context, p Proposal) (Ruling, error) {
+				if p.Question.ID == 1 {
+					return Ruling{}, nil
+				}
+				time.Sleep(3 * time.Second)
+				return ruling, nil
+			}})
+		defer stop()
+		answered(t, lc, Spec{ID: "r", Prompt: "x"})
+		sum := sha256.Sum256([]byte("r\x002\x00no@1")) // as rulings had it
+		key := interaction.PolicyActor + hex.EncodeToString(sum[:16])
+		_, err := lc.As(by("eve")).Reply(t.Context(), "r", Reply{ID: 1, Decision: Approve, Key: key})
+		require.NoError(t, err)
+		pass(10 * time.Second)
+		require.Equal(t, 1, strings.Count(strings.Join(wholeLog(t, s, "r"), ""), `"actor":"policy:no@1"`))
+	})
+}
+
+// N9: calls of a policy that never return do not grow without limit: people decide without them.
+func TestN9AHangingPolicyIsCalledLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		var calls atomic.Int32
+		lc, stop := serve(t, Config{Store: newStore(t), PolicyTimeout: time.Second,
+			Engine: func() engine.Engine { p := &payer{}; p.asks = append(p.asks, payment()); return p.engine() }(),
+			Policy: func(context.Context, Proposal) (Ruling, error) {
+				calls.Add(1)
+				<-end
+				return Ruling{}, nil
+			}})
+		defer stop()
+		defer close(end)
+		for i := range 1100 {
+			_, err := lc.Submit(t.Context(), Spec{ID: fmt.Sprint(i), Prompt: "x"})
+			require.NoError(t, err)
+			if i%64 == 63 {
+				pass(3 * time.Second)
+			}
+		}
+		pass(3 * time.Second)
+		require.Equal(t, int32(1024), calls.Load())
+		count, err := lc.CountInbox(t.Context(), InboxQuery{})
+		require.NoError(t, err)
+		require.True(t, count.More, "people see all of them")
 	})
 }

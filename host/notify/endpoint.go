@@ -196,6 +196,10 @@ func (e *endpoint) underPolicy(ctx context.Context, c Claimed) (pause time.Durat
 	if err := json.Unmarshal(c.Body, &n.Event); err != nil || n.Event.Type != lifecycle.TypeInputRequired {
 		return 0, nil // attempt reports it
 	}
+	var asked lifecycle.InputRequired // an argument of the call may have that name, too
+	if err := n.Event.Decode(&asked); err != nil || asked.PolicyUntil.IsZero() {
+		return 0, nil //nolint:nilerr // as above
+	}
 	q, err := OpenQuestion(ctx, e.config.Client, n)
 	switch now := e.config.Clock.Now(); {
 	case err != nil:

@@ -62,3 +62,13 @@ func TestN9NoNoticeOfAPolicysDecision(t *testing.T) {
 		lc.Close()
 	})
 }
+
+// N9: an argument named policy_until does not put the notice under a policy.
+func TestN9AnArgumentIsNoPolicy(t *testing.T) {
+	var c Claimed
+	c.Body = []byte(`{"run_id":"r","seq":4,"type":"` + lifecycle.TypeInputRequired +
+		`","data":{"interaction_id":1,"subject":{"tool":"pay","arguments":{"policy_until":"2020-01-01T00:00:00Z"}}}}`)
+	pause, err := new(endpoint).underPolicy(t.Context(), c) // without a client
+	require.NoError(t, err)
+	require.Zero(t, pause)
+}

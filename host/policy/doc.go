@@ -28,8 +28,9 @@
 //
 // A condition that fails, for example because an argument is missing, ends the evaluation: people
 // are asked, so that a rule below never approves a call that a rule above could not judge. The same
-// holds for a number in the arguments that CEL cannot hold exactly, and for a condition that needs more
-// than MaxCost. Guard arguments with the tool's name, since "false && error" is false.
+// holds for a number in the arguments that CEL cannot hold exactly, for members of an object whose
+// names differ only in case, and for a condition that needs more than MaxCost. Guard arguments with
+// the tool's name, since "false && error" is false.
 //
 // Change the version with the rules: history and events name rule and version, so they say which
 // file decided while two versions run next to each other.

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // exact decodes arguments. Integers become int64, and other numbers float64. A number that these
@@ -30,6 +31,9 @@ func withNumbers(v any) (_ any, err error) {
 	case json.Number:
 		return number(v.String())
 	case map[string]any:
+		if err := distinct(v); err != nil {
+			return nil, err
+		}
 		for k, e := range v {
 			if v[k], err = withNumbers(e); err != nil {
 				return nil, err
@@ -43,6 +47,30 @@ func withNumbers(v any) (_ any, err error) {
 		}
 	}
 	return v, nil
+}
+
+// distinct returns an error if two members differ only in case: many decoders, Go's among them, do
+// not distinguish these, so the tool could take the one that the rule has not judged.
+func distinct(members map[string]any) error {
+	folded := make(map[string]string, len(members))
+	for name := range members {
+		key := strings.Map(lowest, name)
+		if other, ok := folded[key]; ok {
+			return fmt.Errorf("the members %.80q and %.80q of the arguments differ only in case", min(name, other),
+				max(name, other))
+		}
+		folded[key] = name
+	}
+	return nil
+}
+
+// lowest returns the smallest of the characters that differ from c only in case.
+func lowest(c rune) rune {
+	least := c
+	for next := unicode.SimpleFold(c); next != c; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
 }
 
 // longestNumber is the length of the longest number that a rule judges, in bytes.

@@ -104,7 +104,8 @@ rules:
 	for arguments, fault := range map[string]string{
 		`{}`: "rule first: no such key", ``: "rule first", `{"amount":"5"}`: "no such overload",
 		`{"amount":100.000000000000000001}`: "exactly", `{"amount":1e-999}`: "exactly", `{"amount":1e999}`: "exactly",
-		`{"amount":9223372036854775809}`: "exactly",
+		`{"amount":9223372036854775809}`: "exactly", `{"amount":5,"Amount":500}`: "differ only in case",
+		`{"amount":5,"of":[{"k":1,"\u212a":2}]}`: "differ only in case",
 	} {
 		ruling, err := rules.Decide(t.Context(), call("pay", arguments))
 		require.ErrorContains(t, err, fault, arguments)

@@ -26,7 +26,7 @@ func Rule(run *store.Run, number int, r interaction.Ruling, now time.Time) (*sto
 	if r.Decision == "" {
 		return leaveToPeople(run, q, r, now)
 	}
-	reply := r.Reply(run.ID, number)
+	reply := r.Reply(number)
 	bare := *q
 	bare.To, bare.Need, bare.Rejects = nil, 0, 0 // the policy decides for all
 	reply.AcceptRisk = true                      // by the host

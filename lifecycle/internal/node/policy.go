@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,6 +25,7 @@ type policies struct {
 
 	specs  Specs
 	parked chan *store.Run // runs that turns of this node have just parked
+	calls  atomic.Int64    // that have not returned
 	mu     sync.Mutex
 	busy   map[proposed]bool // guarded by mu; being decided here
 }
@@ -38,6 +40,8 @@ type proposed struct {
 const (
 	policyCalls = 64
 	policyQueue = 1024
+	// policyHanging limits the calls that have not returned, with those left behind.
+	policyHanging = 1024
 )
 
 func newPolicies(cfg *Config) *policies {
@@ -150,7 +154,7 @@ func (p *policies) end(at proposed) {
 // decide stores the policy's ruling about one question of the run. A ruling that the contract does
 // not allow leaves the question to people.
 func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Question) {
-	ruling, ok := p.rule(ctx, run, q)
+	ruling, counted, ok := p.rule(ctx, run, q)
 	if !ok {
 		return
 	}
@@ -163,6 +167,15 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 				return nil, cmd.Failed(err)
 			}
 			known = &read
+			if counted { // another ruling of the run may have changed the number
+				q := known.OpenQuestion(q.ID)
+				if q == nil || !q.Hidden(p.Now()) {
+					return nil, decide.ErrNoPolicy
+				}
+				if ruling, counted, ok = p.rule(ctx, known, q); !ok {
+					return nil, decide.ErrNoPolicy
+				}
+			}
 		}
 		current := known
 		known = nil // after a conflict the run is read
@@ -172,7 +185,7 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 		}
 		p.Log.Error("the policy's ruling cannot be carried out; people decide", "run", run.ID, "question", q.ID,
 			"rule", ruling.Rule, "version", ruling.Version, "err", err)
-		ruling = interaction.Ruling{}
+		ruling, counted = interaction.Ruling{}, false
 		return decide.Rule(current, q.ID, ruling, p.Now())
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, decide.ErrNoPolicy) && !errors.Is(err, store.ErrNotFound) {
@@ -180,20 +193,31 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 	}
 }
 
-// rule calls the policy. It returns false if the question became visible to people first, or the
-// node ends. After an error people decide.
-func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Question) (interaction.Ruling, bool) {
+// rule calls the policy, and reports whether it has counted rulings. ok is false if the question
+// became visible to people first, or the node ends. After an error people decide.
+func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
+	counted, ok bool) {
+	if p.calls.Add(1) > policyHanging {
+		p.calls.Add(-1)
+		p.Log.Error("too many calls of the policy hang; people decide", "run", run.ID, "question", q.ID,
+			"hanging", policyHanging)
+		return interaction.Ruling{}, false, true
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
-		ruling interaction.Ruling
-		err    error
+		ruling  interaction.Ruling
+		counted bool
+		err     error
 	}
 	returned := make(chan result, 1)
 	go func() {
 		r := result{err: errors.New("the policy has exited its goroutine")}
-		defer func() { returned <- r }()
-		r.ruling, r.err = p.call(ctx, run, q)
+		defer func() {
+			p.calls.Add(-1)
+			returned <- r
+		}()
+		r.ruling, r.counted, r.err = p.call(ctx, run, q)
 	}()
 	visible, stop := p.Clock.Timer(q.HiddenUntil().Sub(p.Clock.Now()))
 	defer stop()
@@ -203,23 +227,30 @@ func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Ques
 			r.err = fmt.Errorf("it has %w", err)
 		}
 		if r.err == nil {
-			return r.ruling, true
+			return r.ruling, r.counted, true
 		}
 		p.Log.Error("the policy has failed; people decide", "run", run.ID, "question", q.ID, "err", r.err)
-		return interaction.Ruling{}, ctx.Err() == nil
+		return interaction.Ruling{}, false, ctx.Err() == nil
 	case <-visible:
 		p.Log.Error("the policy takes too long; people decide", "run", run.ID, "question", q.ID)
 	case <-ctx.Done():
 	}
-	return interaction.Ruling{}, false
+	return interaction.Ruling{}, false, false
 }
 
-// call calls the policy with a copy of the question, and turns a panic into an error.
+// call calls the policy with a copy of the question, and turns a panic into an error. counted is
+// whether the policy has counted rulings.
 func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
-	err error) {
+	counted bool, err error) {
 	proposal, err := NewProposal(ctx, p.Store, p.specs, run, q)
 	if err != nil {
-		return interaction.Ruling{}, err
+		return interaction.Ruling{}, false, err
+	}
+	var counts atomic.Bool // the policy may count on another goroutine
+	count := proposal.Rulings
+	proposal.Rulings = func(ctx context.Context, rule string) (int, error) {
+		counts.Store(true)
+		return count(ctx, rule)
 	}
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -228,7 +259,8 @@ func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Ques
 			err = errors.New("it panicked")
 		}
 	}()
-	return p.Policy(ctx, proposal)
+	ruling, err := p.Policy(ctx, proposal)
+	return ruling, counts.Load(), err
 }
 
 // NewProposal returns a copy of the question with the data of its run.
