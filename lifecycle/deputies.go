@@ -16,12 +16,12 @@ import (
 // Directory names the people for whom a deputy may act. Package people has implementations.
 type Directory interface {
 	// Principals returns the people whose deputy the person is at that time, with their groups. A
-	// person may be the deputy of at most MaxPrincipals people; more are ignored. Deputyship is not
+	// person's inbox has the questions of the first MaxPrincipals people. Deputyship is not
 	// transitive: a deputy's deputy is not named. An unknown person has none.
 	//
-	// It is called for a person's inbox, and for each attempt to commit a deputy's reply or change,
-	// outside the store's transactions; so it should answer from memory. An error denies the
-	// deputyship. It must be safe for concurrent use.
+	// It is called for a person's inbox, for each change that a stream of host/web shows, and for each
+	// attempt to commit a deputy's reply or change, outside the store's transactions; so it should
+	// answer from memory. An error denies the deputyship. It must be safe for concurrent use.
 	Principals(ctx context.Context, id string, at time.Time) ([]Principal, error)
 }
 
@@ -31,8 +31,8 @@ type deputies struct {
 	log       *slog.Logger
 }
 
-// find sets the actor's principals as the directory names them now, whatever the caller
-// has set. Without a readable directory there are none, and the error says why.
+// find sets the actor's principals as the directory names them now, whatever the caller has set;
+// for an actor who acts for a person, only this one. Without a readable directory there are none, and the error says why.
 func (d *deputies) find(ctx context.Context, a *Actor, now time.Time) error {
 	a.Principals = nil
 	if d.directory == nil || a.ID == "" {
@@ -43,17 +43,18 @@ func (d *deputies) find(ctx context.Context, a *Actor, now time.Time) error {
 		return err
 	}
 	names := len(a.Groups)
-	for _, p := range found[:min(len(found), interaction.MaxPrincipals)] {
+	for _, p := range found {
 		if a.Fold != nil {
 			p.ID = a.Fold(p.ID)
 		}
+		if p.ID == "" || p.ID == a.ID || a.For != "" && p.ID != a.For || !p.Active(now) {
+			continue
+		}
 		// The listing of a store has a limit of names.
-		if names += 1 + len(p.Groups); names > store.MaxBatch {
+		if names += 1 + len(p.Groups); names > store.MaxBatch || len(a.Principals) == interaction.MaxPrincipals {
 			break
 		}
-		if p.ID != "" && p.ID != a.ID && p.Active(now) {
-			a.Principals = append(a.Principals, p)
-		}
+		a.Principals = append(a.Principals, p)
 	}
 	return nil
 }

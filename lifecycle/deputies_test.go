@@ -2,8 +2,10 @@ package lifecycle
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,5 +42,29 @@ func TestN10AnUnconfirmedPrincipalIsDropped(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, lc.As(eve).Cancel(t.Context(), "f", ""))
 		require.Empty(t, seen)
+	})
+}
+
+// manyAbsent are people whose deputy everybody is.
+type manyAbsent int
+
+func (n manyAbsent) Principals(context.Context, string, time.Time) (all []Principal, _ error) {
+	for i := range int(n) {
+		all = append(all, Principal{ID: fmt.Sprint("p", i)})
+	}
+	return all, nil
+}
+
+// N10: whoever is the deputy of more people than an inbox shows may still answer for each of them.
+func TestN10ADeputyOfManyPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: asksOnce(), Directory: manyAbsent(MaxPrincipals + 1)})
+		defer stop()
+		last := fmt.Sprint("p", MaxPrincipals)
+		answered(t, lc, Spec{ID: "r", Prompt: "x", Ask: &AskPolicy{To: &Audience{Users: []string{last}}}})
+		_, err := lc.As(by("eve")).Reply(t.Context(), "r", Reply{ID: 1, Text: "a"})
+		require.ErrorIs(t, err, ErrNotAsked)
+		_, err = lc.As(Actor{ID: "eve", For: last}).Reply(t.Context(), "r", Reply{ID: 1, Text: "a"})
+		require.NoError(t, err)
 	})
 }

@@ -100,8 +100,9 @@ type Config struct {
 	// the node whose turn asks hides its question, and any node decides. Nodes may have different
 	// versions of it. Authorize is not called for its decisions.
 	//
-	// Nil: people decide about all approvals. Earlier releases cannot read a run while its question
-	// is hidden: set Policy after their nodes have been replaced.
+	// Nil: people decide about all approvals. Earlier releases cannot read a run while the policy may
+	// decide its question, also after PolicyTimeout until a person acts on it: set Policy after their
+	// nodes have been replaced.
 	Policy Policy
 	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero, whole seconds, at most
 	// MaxPolicyTimeout.

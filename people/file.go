@@ -43,8 +43,15 @@ type File struct {
 	log  *slog.Logger
 
 	mu      sync.Mutex
-	changed version         // guarded by mu; of the file as last read
-	people  map[string]*row // guarded by mu; replaced, never changed
+	changed version  // guarded by mu; of the file as last read
+	content *content // guarded by mu; replaced, never changed
+}
+
+// content is the content of a file.
+type content struct {
+	people map[string]*row
+	ids    []string            // of people, sorted
+	of     map[string][]string // the people who name a deputy, sorted
 }
 
 // version distinguishes versions of a file.
@@ -60,33 +67,33 @@ func Open(name string, log *slog.Logger) (*File, error) {
 	}
 	f := &File{name: name, log: log}
 	var err error
-	f.people, f.changed, err = readFile(name)
+	f.content, f.changed, err = readFile(name)
 	return f, err
 }
 
-// current returns the people, after a changed file was read.
-func (f *File) current() map[string]*row {
+// current returns the content, after a changed file was read.
+func (f *File) current() *content {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	info, err := os.Stat(f.name)
 	if err == nil && f.changed == (version{info.Size(), info.ModTime()}) {
-		return f.people
+		return f.content
 	}
-	people, changed, err := readFile(f.name)
+	read, changed, err := readFile(f.name)
 	if changed == f.changed && err != nil { // logged before
-		return f.people
+		return f.content
 	}
 	if f.changed = changed; err != nil {
 		f.log.Error("the directory has an error; its previous content stays in use", "error", err)
-		return f.people
+		return f.content
 	}
-	f.people = people
-	return people
+	f.content = read
+	return read
 }
 
 // Person returns the person with this ID, or ErrUnknown.
 func (f *File) Person(_ context.Context, id string) (Person, error) {
-	if p := f.current()[id]; p != nil {
+	if p := f.current().people[id]; p != nil {
 		return p.person(), nil
 	}
 	return Person{}, ErrUnknown
@@ -94,12 +101,13 @@ func (f *File) Person(_ context.Context, id string) (Person, error) {
 
 // Principals returns the people whose deputy the person is at that time, by ID.
 func (f *File) Principals(_ context.Context, id string, at time.Time) (all []interaction.Principal, _ error) {
-	people := f.current()
-	for _, of := range slices.Sorted(maps.Keys(people)) {
-		p := people[of].person()
-		for _, d := range p.Deputies {
+	c := f.current()
+	for _, of := range c.of[id] {
+		p := c.people[of]
+		for _, d := range p.deputies {
 			if d.ID == id && d.active(at) {
-				all = append(all, interaction.Principal{ID: p.ID, Groups: p.Groups, From: d.From, Until: d.Until})
+				all = append(all, interaction.Principal{ID: p.ID, Groups: slices.Clone(p.Groups), From: d.From,
+					Until: d.Until})
 				break
 			}
 		}
@@ -109,7 +117,7 @@ func (f *File) Principals(_ context.Context, id string, at time.Time) (all []int
 
 // Deputies returns the IDs of the person's deputies at that time.
 func (f *File) Deputies(_ context.Context, id string, at time.Time) (all []string, _ error) {
-	if p := f.current()[id]; p != nil {
+	if p := f.current().people[id]; p != nil {
 		for _, d := range p.person().Deputies {
 			if d.active(at) && !slices.Contains(all, d.ID) {
 				all = append(all, d.ID)
@@ -121,15 +129,15 @@ func (f *File) Deputies(_ context.Context, id string, at time.Time) (all []strin
 
 // People lists people whose ID or name begins with the prefix.
 func (f *File) People(_ context.Context, prefix, after string, limit int) (all []Person, _ error) {
-	people, prefix := f.current(), strings.ToLower(prefix)
-	for _, id := range slices.Sorted(maps.Keys(people)) {
+	c, prefix := f.current(), strings.ToLower(prefix)
+	for _, id := range c.ids {
 		if len(all) >= limit {
 			break
 		}
-		p := people[id].person()
+		p := c.people[id]
 		if id > after && (strings.HasPrefix(strings.ToLower(id), prefix) ||
 			strings.HasPrefix(strings.ToLower(p.Name), prefix)) {
-			all = append(all, p)
+			all = append(all, p.person())
 		}
 	}
 	return all, nil
@@ -154,7 +162,7 @@ func (r *row) person() Person {
 	return Person{r.ID, r.Name, slices.Clone(r.Groups), maps.Clone(r.Addresses), slices.Clone(r.deputies)}
 }
 
-func readFile(name string) (map[string]*row, version, error) {
+func readFile(name string) (*content, version, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, version{}, fmt.Errorf("people: %w", err)
@@ -171,36 +179,44 @@ func readFile(name string) (map[string]*row, version, error) {
 	if err != nil {
 		return nil, changed, fmt.Errorf("people: %s: %w", name, err)
 	}
-	people, err := parse(body)
+	read, err := parse(body)
 	if err != nil {
 		return nil, changed, fmt.Errorf("people: %s: %w", name, err)
 	}
-	return people, changed, nil
+	return read, changed, nil
 }
 
-func parse(body []byte) (map[string]*row, error) {
-	var content struct {
+func parse(body []byte) (*content, error) {
+	var file struct {
 		People []*row `yaml:"people"`
 	}
 	in := yaml.NewDecoder(bytes.NewReader(body))
 	in.KnownFields(true)
-	if err := in.Decode(&content); err != nil {
+	if err := in.Decode(&file); err != nil {
 		return nil, err
 	}
-	people := make(map[string]*row, len(content.People))
-	for i, r := range content.People {
+	c := &content{people: make(map[string]*row, len(file.People)), of: make(map[string][]string)}
+	for i, r := range file.People {
 		if r == nil || r.ID == "" {
 			return nil, fmt.Errorf("people[%d] has no id", i)
 		}
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("person %.80q: %w", r.ID, err)
 		}
-		if people[r.ID] != nil {
+		if c.people[r.ID] != nil {
 			return nil, fmt.Errorf("person %.80q is there twice", r.ID)
 		}
-		people[r.ID] = r
+		c.people[r.ID] = r
 	}
-	return people, nil
+	c.ids = slices.Sorted(maps.Keys(c.people))
+	for _, id := range c.ids {
+		for _, d := range c.people[id].deputies {
+			if of := c.of[d.ID]; len(of) == 0 || of[len(of)-1] != id { // a deputy may have several times
+				c.of[d.ID] = append(of, id)
+			}
+		}
+	}
+	return c, nil
 }
 
 func (r *row) check() error {

@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -106,4 +107,21 @@ func TestN10AWrongFileIsRefused(t *testing.T) {
 	}
 	_, err := people.Open(filepath.Join(t.TempDir(), "none"), nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// N10: the answer about one deputy does not cost more in a large directory.
+func TestN10ADeputyOfALargeDirectory(t *testing.T) {
+	all := []byte("people:\n- {id: p, deputies: [{id: d, until: 2026-01-01}, {id: d, from: 2026-12-01}]}\n")
+	for i := range 20_000 {
+		all = fmt.Appendf(all, "- {id: p%d, deputies: [{id: d%d}]}\n", i, i)
+	}
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(name, all, 0o600))
+	f, err := people.Open(name, nil)
+	require.NoError(t, err)
+	at := time.Date(2026, 12, 2, 0, 0, 0, 0, time.UTC)
+	of, err := f.Principals(t.Context(), "d", at)
+	require.NoError(t, err)
+	require.Len(t, of, 1)
+	require.Less(t, testing.AllocsPerRun(10, func() { _, _ = f.Principals(t.Context(), "d7", at) }), 100.0)
 }
