@@ -55,6 +55,7 @@ func (t Turn) Files(paths ...string) (*Files, error) {
 // mediaTypes by extension. The machine's own tables differ between nodes.
 var mediaTypes = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg",
 	".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml", ".txt": "text/plain", ".log": "text/plain",
-	".md": "text/markdown", ".csv": "text/csv", ".diff": "text/plain", ".patch": "text/plain", ".json": "application/json",
+	".md": "text/markdown", ".csv": "text/csv", ".diff": "text/plain", ".patch": "text/plain",
+	".json": "application/json",
 	".yaml": "text/plain", ".yml": "text/plain", ".sql": "text/plain", ".go": "text/plain", ".html": "text/html",
 	".pdf": "application/pdf", ".zip": "application/zip"}

@@ -35,7 +35,7 @@ func TestN8FilesAreValid(t *testing.T) {
 		"below the run's   ":      func(f *interaction.File) { f.Path = "C:/a" },
 		"below the run's    ":     func(f *interaction.File) { f.Path = "." },
 		"below the run's     ":    func(f *interaction.File) { f.Path = "a//b" },
-		"below the run's      ":   func(f *interaction.File) { f.Path = strings.Repeat("a", interaction.MaxFilePath+1) },
+		"below the run's      ":   func(f *interaction.File) { f.Path = strings.Repeat("a", 1+interaction.MaxFilePath) },
 		"below the run's       ":  func(f *interaction.File) { f.Path = "a\x00b" },
 		"below the run's        ": func(f *interaction.File) { f.Path = "" },
 	} {
@@ -53,11 +53,11 @@ func TestN8FilesAreValid(t *testing.T) {
 		require.Len(t, diagnostics, 1)
 	}
 	for _, n := range []int{0, interaction.MaxFiles + 1} {
-		require.ErrorContains(t, interaction.Question{Files: &interaction.Files{List: make([]interaction.File, n)}}.Validate(),
-			"files, want 1 to 16")
+		q := interaction.Question{Files: &interaction.Files{List: make([]interaction.File, n)}}
+		require.ErrorContains(t, q.Validate(), "files, want 1 to 16")
 	}
-	require.ErrorContains(t, interaction.Question{Files: &interaction.Files{Host: "\u200b", List: make([]interaction.File, 1)}}.
-		Validate(), "host")
+	hidden := interaction.Question{Files: &interaction.Files{Host: "\u200b", List: make([]interaction.File, 1)}}
+	require.ErrorContains(t, hidden.Validate(), "host")
 }
 
 // N8: files and summary are part of the digest, the machine is not, and a question without them

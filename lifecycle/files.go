@@ -35,8 +35,8 @@ func (c *Client) ReadFile(ctx context.Context, id string, question, number int) 
 	}
 	files := record.Question.Files.All()
 	if number < 0 || number >= len(files) {
-		return File{}, nil, fmt.Errorf("%w: question %d has %d files, and no number %s", ErrNotFound, question, len(files),
-			strconv.Itoa(number))
+		return File{}, nil, fmt.Errorf("%w: question %d has %d files, and no number %s", ErrNotFound, question,
+			len(files), strconv.Itoa(number))
 	}
 	f := files[number]
 	run, err := c.proc.Store.Run(ctx, id)
@@ -45,8 +45,8 @@ func (c *Client) ReadFile(ctx context.Context, id string, question, number int) 
 	}
 	missing := func() error {
 		here, _ := os.Hostname()
-		return fmt.Errorf("%w: %s of question %d was attached on the machine %q, and this is %q", ErrFileMissing, f.Name,
-			question, record.Question.Files.Host, here)
+		return fmt.Errorf("%w: %s of question %d was attached on the machine %q, and this is %q", ErrFileMissing,
+			f.Name, question, record.Question.Files.Host, here)
 	}
 	if c.folders.Dir == "" {
 		return f, nil, missing()

@@ -63,7 +63,8 @@ const (
 
 // WatchInbox reports changes of the inbox that Inbox lists for the query; After and Limit are
 // ignored. A question changes when it is asked, claimed, released, reminded of, escalated,
-// reassigned, extended, voted on or settled, or becomes visible (Question.HiddenUntil), but not when its claim expires (see Question.Claim).
+// reassigned, extended, voted on or settled, or becomes visible (Question.HiddenUntil), but not when
+// its claim expires (see Question.Claim).
 //
 // The first InboxChange has Reload set. A caller that then lists the inbox and applies later
 // changes has the current inbox, usually at once with a store.Watcher, and a few seconds late at

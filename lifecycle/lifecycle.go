@@ -261,7 +261,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &ArgumentError{"Config.Lease", c.Lease.String(), "at least 1s", nil}
 	case c.Poll < time.Millisecond:
 		return c, &ArgumentError{"Config.Poll", c.Poll.String(), "at least 1ms", nil}
-	case c.Policy != nil && (c.PolicyTimeout < time.Second || c.PolicyTimeout > MaxPolicyTimeout || c.PolicyTimeout%time.Second != 0):
+	case c.Policy != nil && (c.PolicyTimeout < time.Second || c.PolicyTimeout > MaxPolicyTimeout ||
+		c.PolicyTimeout%time.Second != 0):
 		return c, &ArgumentError{"Config.PolicyTimeout", c.PolicyTimeout.String(), "whole seconds, from 1s to " +
 			MaxPolicyTimeout.String(), nil}
 	}

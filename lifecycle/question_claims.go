@@ -57,7 +57,8 @@ func (c *Client) Release(ctx context.Context, id string, question int) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
-	return c.changeOpenQuestion(ctx, ActionRelease, id, question, func(q *Question, by Actor, now time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionRelease, id, question, func(q *Question, by Actor, now time.Time) (
+		Action, error) {
 		return c.actionOrOverrule(ActionRelease, q.CheckClaim(by, now))
 	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
 		if !q.Claim.Lasts(now) {
@@ -90,7 +91,8 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if !interaction.Enough(1, &to) {
 		return &ArgumentError{"to", decide.ForNobody, decide.WantSomebody, nil}
 	}
-	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, by Actor, now time.Time) (Action, error) {
+	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, by Actor, now time.Time) (
+		Action, error) {
 		if !q.To.Admits(by) {
 			return c.actionOrOverrule(ActionReassign, &NotAskedError{ID: question, Actor: by, To: *q.To.Clone()})
 		}

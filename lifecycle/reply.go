@@ -22,9 +22,10 @@ import (
 // value), ErrQuestionChanged (a *ChangedError with the current question: the author saw another
 // one), ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError: the author is not in the
 // audience), ErrNotDeputy (a *NotDeputyError: the author may not act for Actor.For now), ErrClaimed
-// (a *ClaimedError: by another person), ErrVoted (a *VotedError: the author has voted), ErrNotWaiting (a *WaitError: no such question, or not yet), ErrSettled (a
-// *SettledError: it was already settled), ErrKeyConflict. After any other error, including one of
-// the context, the reply may or may not have been accepted: call again with the same Key.
+// (a *ClaimedError: by another person), ErrVoted (a *VotedError: the author has voted),
+// ErrNotWaiting (a *WaitError: no such question, or not yet), ErrSettled (a *SettledError: it was
+// already settled), ErrKeyConflict. After any other error, including one of the context, the reply
+// may or may not have been accepted: call again with the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Receipt{}, err

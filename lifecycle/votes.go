@@ -42,7 +42,8 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 
 // votedRecord is the record of a vote's reply, as far as its receipt needs it.
 func votedRecord(q *Question, v *interaction.Vote) Record {
-	r := Record{Question: *q, Resolution: UserReply, Actor: v.Actor, Key: v.Key, Digest: v.Digest, ResolvedAt: v.VotedAt}
+	r := Record{Question: *q, Resolution: UserReply, Actor: v.Actor, Key: v.Key, Digest: v.Digest,
+		ResolvedAt: v.VotedAt}
 	r.Question.Votes = []interaction.Vote{*v}
 	return r
 }

@@ -66,8 +66,8 @@ func (c *Commit) validateNewVotes(prev *Run, number int) error {
 	return nil
 }
 
-// votesBefore reports whether the person has voted, also as a deputy or through one. It is independent of VoteOf, on which the
-// decision is based.
+// votesBefore reports whether the person has voted, also as a deputy or through one. It is
+// independent of VoteOf, on which the decision is based.
 func votesBefore(votes []interaction.Vote, id string) bool {
 	return slices.ContainsFunc(votes, func(v interaction.Vote) bool { return v.Actor == id || v.For == id })
 }

@@ -98,8 +98,8 @@ func openPeople(ctx context.Context, d *console.Database) (*signin.Store, *sql.D
 var tokenVerb = command.Verb{
 	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON", Does: "manage the tokens of programs",
 	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
-		"or openid. leave ends all tokens, sessions and claims of a person; block the person at the provider first, and " +
-		"remove them from the directory, which ends their deputyships.",
+		"or openid. leave ends all tokens, sessions and claims of a person; block the person at the provider " +
+		"first, and remove them from the directory, which ends their deputyships.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		t := &tokenCall{db: console.NewDatabase(f)}
 		f.StringVar(&t.scope, "scope", string(signin.ScopeAnswer), "the `calls` that the token permits: view, answer or "+

@@ -53,8 +53,8 @@ func (r *byPolicy) judge(v *view, s *step) string {
 	case s.Type == r.Changed && s.data.Need > 0 && s.unknown("actor"):
 		return s.skip()
 	case s.Type == r.Changed && s.byPolicy() != (s.data.Need > 0):
-		return fmt.Sprintf("%s by %.100q says that %d people must approve; only the host's policy says this", describe(s),
-			s.data.Actor, s.data.Need)
+		return fmt.Sprintf("%s by %.100q says that %d people must approve; only the host's policy says this",
+			describe(s), s.data.Actor, s.data.Need)
 	case s.Type == r.Changed && s.byPolicy() && s.data.Change != "ask" && s.data.Change != "reassign":
 		return fmt.Sprintf("%s by %.100q, the host's policy", describe(s), s.data.Actor)
 	case !decides && s.Type != r.Changed:

@@ -127,8 +127,8 @@ func dataOf(p Payload) (map[string]any, error) {
 // formatTimes writes the times of an object as Encode does.
 func formatTimes(data map[string]any) error {
 	for _, name := range []string{
-		"accepted_at", "asked_at", "at", "claimed_until", "closed_at", "due_at", "not_before", "policy_until", "updated_at",
-		"wait_deadline_at",
+		"accepted_at", "asked_at", "at", "claimed_until", "closed_at", "due_at", "not_before", "policy_until",
+		"updated_at", "wait_deadline_at",
 	} {
 		if text, ok := data[name].(string); ok {
 			at, err := time.Parse(time.RFC3339Nano, text)

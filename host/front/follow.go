@@ -21,9 +21,10 @@ type Step struct {
 
 // Follow yields the current view of the run, and then its events after the cursor. It yields a new
 // view after a question is asked, answered in part, claimed, reassigned or closed, after a claim
-// ends or a question becomes visible, and after the run ends. It stops when the last view is Settled and all events up to this view were yielded:
-// immediately, if the run already waits for the caller or has ended and there are no events to
-// replay. A later call with the Seq of the last event continues.
+// ends or a question becomes visible, and after the run ends. It stops when the last view is Settled
+// and all events up to this view were yielded: immediately, if the run already waits for the caller
+// or has ended and there are no events to replay. A later call with the Seq of the last event
+// continues.
 //
 // An error ends the sequence. The end of ctx, which is the closing of a protocol's stream or call,
 // has no effect on the run.

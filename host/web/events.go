@@ -138,7 +138,8 @@ func (s *eventStream) watch(ctx context.Context, c *caller, watch *lifecycle.Inb
 			err = s.sendEvent("", "reload", struct{}{})
 		default:
 			err = s.sendEvent("", "change", InboxChange{change.RunID,
-				showInbox(change.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now()), append([]int{}, change.Gone...)})
+				showInbox(change.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now()),
+				append([]int{}, change.Gone...)})
 		}
 		if err != nil {
 			return err

@@ -21,9 +21,10 @@ type fileInput struct {
 }
 
 func (d *Server) fileRoute(a *api) {
-	op := a.operation(http.MethodGet, "get-file", "/runs/{id}/questions/{question}/files/{file}", "A file of a question")
-	op.Description = "Whole, or one range. Images and texts are displayed, other files are downloaded. FILE_MISSING: it is " +
-		"on another machine. FILE_CHANGED: it is not the file that was attached."
+	op := a.operation(http.MethodGet, "get-file", "/runs/{id}/questions/{question}/files/{file}",
+		"A file of a question")
+	op.Description = "Whole, or one range. Images and texts are displayed, other files are downloaded. " +
+		"FILE_MISSING: it is on another machine. FILE_CHANGED: it is not the file that was attached."
 	op.Responses["200"] = &huma.Response{Description: "The content", Content: map[string]*huma.MediaType{
 		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
 	}}

@@ -36,8 +36,8 @@ func TestN8FilesAreServedToWhoSeesTheQuestion(t *testing.T) {
 		}
 	}
 	get := func(user, path string, header ...string) (*http.Response, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/interlude/api/runs/r/questions/"+path,
-			nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			w.server.URL+"/interlude/api/runs/r/questions/"+path, nil)
 		require.NoError(t, err)
 		r.Header.Set("X-User", user)
 		for i := 0; i < len(header); i += 2 {

@@ -185,7 +185,8 @@ func (p *Problem) describe(err error, c *caller) {
 		q := showQuestion(&changed.Question, c.actor, c.client.Now())
 		p.Question = &q
 	case errors.As(err, &claimed):
-		p.Claim = &Claim{claimed.Claim.Actor, claimed.Claim.Via, claimed.Claim.Until, claimed.Claim.For, c.actor.Is(claimed.Claim.Actor)}
+		p.Claim = &Claim{claimed.Claim.Actor, claimed.Claim.Via, claimed.Claim.Until, claimed.Claim.For,
+			c.actor.Is(claimed.Claim.Actor)}
 	case errors.As(err, &voted):
 		v := showVote(&voted.Vote, c.actor)
 		p.Vote = &v

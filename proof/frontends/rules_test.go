@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 
 	second, decides := startRules(t, file, "2")
 	third, _ := startRules(t, file, "3")
-	defer third.Kill() //nolint:errcheck // it is over
+	defer third.Kill()
 	<-decides
 	var people errgroup.Group
 	won := make([]bool, runs)
@@ -120,7 +121,7 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 		require.Equal(t, won[i], who == "ada", "%s was decided by %s", id(i), who)
 		require.Equal(t, won[i], decision == lifecycle.Reject)
 		require.Equal(t, won[i], rule == "")
-		require.Equal(t, !won[i], strings.Contains("23", version) && version != "")
+		require.Equal(t, !won[i], slices.Contains([]string{"2", "3"}, version))
 		require.Equal(t, string(decision), run.FinalText)
 		events, err := s.Events(t.Context(), id(i), 0, store.MaxBatch)
 		require.NoError(t, err)

@@ -39,7 +39,8 @@ func openChat(t *testing.T) *world {
 	require.DirExists(t, modules, "run .ci/clients.sh, which needs npm")
 	bundle := filepath.Join(t.TempDir(), "page.js")
 	esbuild := filepath.Join(modules, "@esbuild", "linux-x64", "bin", "esbuild")
-	build := exec.CommandContext(t.Context(), esbuild, "page.jsx", "--bundle", "--minify", "--jsx=automatic", "--outfile="+bundle)
+	build := exec.CommandContext(t.Context(), esbuild, "page.jsx", "--bundle", "--minify",
+		"--jsx=automatic", "--outfile="+bundle)
 	build.Dir, build.Env = example, append(build.Environ(), "NODE_PATH="+modules)
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
