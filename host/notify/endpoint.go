@@ -183,8 +183,8 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 	signal(e.attempted)
 }
 
-// errDecided: the question was settled before people were asked.
-var errDecided = errors.New("notify: the question is settled")
+// errDecided: the policy has settled the question, or asks others.
+var errDecided = errors.New("notify: the host's policy has decided the question")
 
 // underPolicy returns for how long the notice of a question must wait for the host's policy, and
 // errDecided if no one needs it any more.
@@ -204,7 +204,7 @@ func (e *endpoint) underPolicy(ctx context.Context, c Claimed) (pause time.Durat
 	switch now := e.config.Clock.Now(); {
 	case err != nil:
 		return 0, err
-	case q == nil:
+	case q == nil || !e.Filter.For.IsZero() && !q.To.Admits(e.Filter.For): // settled, or for others now
 		return 0, errDecided
 	case q.Hidden(now): // soon at first, since most policies are quick
 		return min(q.HiddenUntil().Sub(now), max(time.Second, now.Sub(q.AskedAt))), nil

@@ -27,11 +27,15 @@ func TestN9NoNoticeOfAPolicysDecision(t *testing.T) {
 		})
 		lc, err := lifecycle.New(lifecycle.Config{Engine: payer, Logger: slog.New(slog.DiscardHandler),
 			Policy: func(ctx context.Context, p lifecycle.Proposal) (lifecycle.Ruling, error) {
-				wait := map[string]time.Duration{"asked": 1500 * time.Millisecond, "approved": 1500 * time.Millisecond,
+				wait := map[string]time.Duration{"asked": 1500 * time.Millisecond, "approved": 1500 * time.Millisecond, "moved": 1500 * time.Millisecond,
 					"late": time.Hour}[p.RunID]
 				select {
 				case <-time.After(wait):
 				case <-ctx.Done():
+				}
+				if p.RunID == "moved" {
+					bob := &lifecycle.Audience{Users: []string{"bob"}}
+					return lifecycle.Ruling{To: bob, Rule: "to-bob", Version: "1"}, nil
 				}
 				if p.RunID == "approved" {
 					return lifecycle.Ruling{Decision: lifecycle.Approve, Rule: "small", Version: "1"}, nil
@@ -42,20 +46,23 @@ func TestN9NoNoticeOfAPolicysDecision(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- lc.Serve(ctx) }()
-		people, log := &receiver{}, &receiver{}
+		people, log, ann := &receiver{}, &receiver{}, &receiver{}
 		h := &host{TB: t, queue: NewMemory(), lc: lc}
 		asked := lifecycle.FeedFilter{Types: []string{lifecycle.TypeInputRequired}}
+		forAnn := lifecycle.FeedFilter{Types: asked.Types, For: lifecycle.Actor{ID: "ann"}}
 		_, stop := h.notify(nil, Endpoint{Name: "people", Sender: people, Filter: asked},
+			Endpoint{Name: "ann", Sender: ann, Filter: forAnn},
 			Endpoint{Name: "log", Sender: log, Filter: asked, PolicyToo: true})
-		h.submit("asked", "approved", "late")
+		h.submit("asked", "approved", "late", "moved")
 		require.Empty(t, people.accepted)
-		require.Len(t, log.accepted, 3)
+		require.Len(t, log.accepted, 4)
 		pass(2 * time.Second)
-		require.Equal(t, []string{"asked/4"}, people.accepted)
+		require.ElementsMatch(t, []string{"asked/4", "moved/4"}, people.accepted)
 		pass(3 * time.Second)
-		require.Equal(t, []string{"asked/4", "late/4"}, people.accepted)
+		require.ElementsMatch(t, []string{"asked/4", "moved/4", "late/4"}, people.accepted)
+		require.Equal(t, []string{"asked/4", "late/4"}, ann.accepted, "a rule has given the other to bob")
 		pass(time.Minute)
-		require.Len(t, people.accepted, 2)
+		require.Len(t, people.accepted, 3)
 		stop()
 		cancel()
 		require.NoError(t, <-served)
