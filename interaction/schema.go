@@ -50,9 +50,9 @@ var ErrSchema = errors.New("interaction: the schema of the question cannot be us
 // Validate returns an error if the question cannot be asked as it is: ErrSchema if its Schema is
 // not a JSON Schema, exceeds MaxSchema or the limits of forms, or refers to another document;
 // ErrOnly if it has Only and cannot accept only its options; an error about invalid Files. The
-// schema of an approval is not checked: with an unusable one the arguments cannot be edited. A turn of code in the host's
-// process that asks an invalid question fails, or is held. An engine with a foreign agent omits the
-// schema instead (Normalize).
+// schema of an approval is not checked: with an unusable one the arguments cannot be edited. A turn
+// of code in the host's process that asks an invalid question fails, or is held. An engine with a
+// foreign agent omits the schema instead (Normalize).
 //
 // A pattern outside the syntax of Go's package regexp is no error where the schema without it only
 // accepts more: the question is asked without the pattern, with a warning.

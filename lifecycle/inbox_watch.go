@@ -63,13 +63,12 @@ const (
 
 // WatchInbox reports changes of the inbox that Inbox lists for the query; After and Limit are
 // ignored. A question changes when it is asked, claimed, released, reminded of, escalated,
-// reassigned, extended, voted on or settled, or becomes visible (Question.HiddenUntil), but not when
-// its claim expires (see Question.Claim).
+// reassigned, extended, voted on, settled or revealed (Question.HiddenUntil), but not when its claim
+// expires (see Question.Claim).
 //
 // The first InboxChange has Reload set. A caller that then lists the inbox and applies later
 // changes has the current inbox, usually at once with a store.Watcher, and a few seconds late at
-// most while the store answers. Several changes of a run may be reported as one. A new watch needs
-// a new list.
+// most while the store answers. Several changes of a run may be reported as one.
 //
 // All watches of a client together read changed runs, and list all waiting runs every 5 seconds,
 // less often if that takes more than a quarter of a second. Authorize is asked as for Inbox, and
