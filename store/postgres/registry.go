@@ -25,13 +25,16 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	// expireText leaves nodes another third of their lease after the server was started, or promoted
-	// at $2 as far as this process knows: a new primary may lack their last renewals, and they may
-	// need that long to reach it.
-	expireText = sql(`WITH gone AS (
-			DELETE FROM interlude.nodes WHERE until < ` + serverMicros + ` AND greatest($2::bigint,
-				(extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint) + lease / 3000
-					< ` + serverMicros + ` OR id = ANY ($1::text[])
+	// expireText leaves a node another third of its lease after the server was started, or promoted at
+	// $2 as far as this process knows, unless its lease had ended that long before: a new primary may
+	// lack the last renewals, and nodes may need that long to reach it.
+	expireText = sql(`WITH booted AS (
+			SELECT greatest($2::bigint,
+				(extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint) AS at
+		), gone AS (
+			DELETE FROM interlude.nodes USING booted WHERE until < ` + serverMicros + `
+				AND (until + lease / 3000 < booted.at OR booted.at + lease / 3000 < ` + serverMicros + `)
+				OR id = ANY ($1::text[])
 			RETURNING id, identity, lease, until, engines
 		), forgotten AS (
 			DELETE FROM interlude.departed d WHERE NOT EXISTS (SELECT FROM interlude.states s WHERE s.owner = d.id
