@@ -31,8 +31,9 @@ type deputies struct {
 	log       *slog.Logger
 }
 
-// find sets the actor's principals as the directory names them now, whatever the caller has set;
-// for an actor who acts for a person, only this one. Without a readable directory there are none, and the error says why.
+// find sets the actor's principals as the directory names them now, whatever the caller has set; for
+// an actor who acts for a person, only this one. Without a readable directory there are none, and the
+// error says why.
 func (d *deputies) find(ctx context.Context, a *Actor, now time.Time) error {
 	a.Principals = nil
 	if d.directory == nil || a.ID == "" {

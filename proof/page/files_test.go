@@ -30,7 +30,8 @@ func TestN8ThePageShowsFiles(t *testing.T) {
 		"evil.png": hostile, "old.txt": []byte("old")}
 	files := &engine.Files{Host: "elsewhere"}
 	for _, f := range []engine.File{{Name: "map.png", MediaType: "image/png"},
-		{Name: "plan.txt", MediaType: "text/plain"}, {Name: "evil.png", MediaType: "image/png"}, {Name: "old.txt", MediaType: "text/plain"}} {
+		{Name: "plan.txt", MediaType: "text/plain"}, {Name: "evil.png", MediaType: "image/png"},
+		{Name: "old.txt", MediaType: "text/plain"}} {
 		sum := sha256.Sum256(contents[f.Name])
 		f.Path, f.Size, f.SHA256 = f.Name, int64(len(contents[f.Name])), hex.EncodeToString(sum[:])
 		files.List = append(files.List, f)
