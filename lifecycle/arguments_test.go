@@ -19,7 +19,7 @@ import (
 )
 
 // withoutArguments are the calls that a caller can give nothing wrong, or that return no error.
-var withoutArguments = []string{"Close", "Stuck", "On", "Feeds", "Now"}
+var withoutArguments = []string{"Close", "Stuck", "On", "Feeds", "Now", "WithPrincipals"}
 
 // wrongCall is one call with one wrong argument.
 type wrongCall struct {
@@ -72,9 +72,14 @@ func wrongCalls() []wrongCall {
 		"Pending":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
 		"History":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
 		"Question":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Question(ctx, id, 1)) },
-		"Wait":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
-		"Usage":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
-		"Folder":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
+		"Proposal":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Proposal(ctx, id, 1)) },
+		"ReadFile": func(ctx context.Context, l *Lifecycle, id string) error {
+			_, _, err := l.ReadFile(ctx, id, 1, 0)
+			return err
+		},
+		"Wait":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
+		"Usage":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
+		"Folder": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
 		"HistoryPage": func(ctx context.Context, l *Lifecycle, id string) error {
 			return second(l.HistoryPage(ctx, id, HistoryQuery{}))
 		},
@@ -210,6 +215,9 @@ func wrongCalls() []wrongCall {
 	tomorrow := time.Now().Add(24 * time.Hour)
 	add("Question", "question", "0", func(ctx context.Context, l *Lifecycle) error {
 		return second(l.Question(ctx, "r", 0))
+	})
+	add("Proposal", "question", "0", func(ctx context.Context, l *Lifecycle) error {
+		return second(l.Proposal(ctx, "r", 0))
 	})
 	add("Claim", "question", "0", func(ctx context.Context, l *Lifecycle) error {
 		return l.Claim(ctx, "r", 0, tomorrow)

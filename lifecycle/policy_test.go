@@ -371,7 +371,9 @@ func TestN9AHangingPolicyIsCalledLess(t *testing.T) {
 		end := make(chan struct{})
 		var calls atomic.Int32
 		lc, stop := serve(t, Config{Store: newStore(t), PolicyTimeout: time.Second,
-			Engine: func() engine.Engine { p := &payer{}; p.asks = append(p.asks, payment()); return p.engine() }(),
+			Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+				return engine.AskAll(payment()), nil
+			}),
 			Policy: func(context.Context, Proposal) (Ruling, error) {
 				calls.Add(1)
 				<-end
