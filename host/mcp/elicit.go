@@ -16,6 +16,18 @@ import (
 // dialogTimeout closes a dialog whose client may have crashed. The question stays open.
 const dialogTimeout = time.Hour
 
+// withdrawalTimeout limits awaitWithdrawal.
+const withdrawalTimeout = time.Second
+
+// awaitWithdrawal lets the client learn that a dialog was withdrawn before the call continues. The SDK
+// sends this in the background, on the stream of the call, which ends with the call's result: without
+// a round trip the dialog could stay open.
+func (c *call) awaitWithdrawal(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, withdrawalTimeout)
+	defer cancel()
+	_ = c.session.Ping(ctx, nil)
+}
+
 // elicit asks one question in a dialog of a client with a session. It returns when the dialog was
 // answered or closed, or withdrawn because the question is no longer the person's to answer. The
 // SDK's bridge for such clients does not suffice: it asks once, and passes later questions on to
@@ -55,6 +67,7 @@ func (c *call) elicit(ctx context.Context, q *lifecycle.Question) error {
 		c.skipped[q.ID] = dismissed
 		return nil
 	case err != nil && gone:
+		c.awaitWithdrawal(ctx)
 		return nil
 	case err != nil: // the client cannot show the dialog, or its values do not fit the schema
 		c.server.config.Logger.Info("mcp: a client refused a dialog", "run", c.run, "question", q.ID, "err", err)

@@ -139,31 +139,34 @@ func TestP2ADismissedDialogLeavesTheQuestionOpen(t *testing.T) {
 // client gives up, the run stays.
 func TestP2AnAnswerFromElsewhereWithdrawsTheDialog(t *testing.T) {
 	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
-	asked, withdrawn := make(chan struct{}, 2), make(chan struct{}, 2)
-	closed := make(chan struct{})
+	asked, over := make(chan struct{}, 16), make(chan struct{})
+	var withdrawn atomic.Int32
 	s := d.connect("2025-11-25", func(ctx context.Context, _ *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 		asked <- struct{}{}
 		select {
 		case <-ctx.Done():
-			withdrawn <- struct{}{}
-		case <-closed: // with the call's stream, on which it would be withdrawn
+			withdrawn.Add(1)
+		case <-over: // the call's stream has ended, on which the dialog would be withdrawn
 		}
 		return nil, context.Canceled
 	}, nil)
-	result := make(chan string, 1)
-	go func() {
-		if r, err := start(t.Context(), s, "Go."); err == nil && len(r.Content) == 1 {
-			result <- r.Content[0].(*sdk.TextContent).Text
-		}
-		close(result)
-	}()
-	<-asked
-	runs, err := d.lc.Runs(t.Context(), lifecycle.Query{})
-	require.NoError(t, err)
-	_, err = d.lc.Reply(t.Context(), runs.Runs[0].ID, lifecycle.Reply{ID: 1, Text: "blue"})
-	require.NoError(t, err)
-	<-withdrawn
-	require.Equal(t, "It is blue", <-result)
+	// The SDK withdraws in the background, which a call's end can overtake.
+	for range 10 {
+		result := make(chan string, 1)
+		go func() {
+			if r, err := start(t.Context(), s, "Go."); err == nil && len(r.Content) == 1 {
+				result <- r.Content[0].(*sdk.TextContent).Text
+			}
+			close(result)
+		}()
+		<-asked
+		runs, err := d.lc.Runs(t.Context(), lifecycle.Query{States: []lifecycle.State{lifecycle.StateWaitingUser}})
+		require.NoError(t, err)
+		_, err = d.lc.Reply(t.Context(), runs.Runs[0].ID, lifecycle.Reply{ID: 1, Text: "blue"})
+		require.NoError(t, err)
+		require.Equal(t, "It is blue", <-result)
+	}
+	require.Eventually(t, func() bool { return withdrawn.Load() > 0 }, 10*time.Second, time.Millisecond)
 
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
@@ -174,8 +177,8 @@ func TestP2AnAnswerFromElsewhereWithdrawsTheDialog(t *testing.T) {
 	<-asked
 	leave()
 	require.ErrorIs(t, <-left, context.Canceled)
-	close(closed)
-	runs, err = d.lc.Runs(t.Context(), lifecycle.Query{States: []lifecycle.State{lifecycle.StateWaitingUser}})
+	close(over)
+	runs, err := d.lc.Runs(t.Context(), lifecycle.Query{States: []lifecycle.State{lifecycle.StateWaitingUser}})
 	require.NoError(t, err)
 	require.Len(t, runs.Runs, 1, "the run still waits")
 }

@@ -142,7 +142,7 @@ func TestL1HelpFitsATerminal(t *testing.T) {
 	}
 	require.Equal(t, "reply\nresume\nrestore\n", printOf(t, p, []string{"__complete", "re"}))
 	require.Equal(t, "-after\n", printOf(t, p, []string{"__complete", "events", "--a"}))
-	require.Equal(t, "-db\n-decision\n", printOf(t, p, []string{"__complete", "reply", "r", "-d"}))
+	require.Equal(t, "-db\n-decision\n-directory\n", printOf(t, p, []string{"__complete", "reply", "r", "-d"}))
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		require.Contains(t, printOf(t, p, []string{"completion", shell}), "__complete")
 	}
