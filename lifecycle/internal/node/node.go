@@ -100,10 +100,13 @@ func (n *Node) Leased() bool { return n.lease.Left(MonotonicNow(n.proc.Clock)) >
 func (n *Node) Serve(ctx context.Context) error {
 	defer n.die(nil)
 	defer n.cancelEnd()
+	announcer, announces := n.proc.Store.(store.Announcer)
+	if announces { // hints read it
+		n.claims.announcer = announcer
+	}
 	unsubscribe := n.cfg.Subscribe(n.handleHint)
 	defer unsubscribe()
-	if announcer, ok := n.proc.Store.(store.Announcer); ok {
-		n.claims.announcer = announcer
+	if announces {
 		defer announcer.Claims(n.claims.makesClaim)()
 	}
 	stopWatching := n.watchResidents()
