@@ -17,8 +17,8 @@ type AnswersQuery struct {
 	By Actor
 	// After is the Next of the page before; empty begins with the newest run.
 	After string
-	// Limit is the number of answers after which the page ends, from 1 to 1000; 0 means 100. The
-	// answers of one run stay together, so a page can have up to 99 more.
+	// Limit is the size of a page, from 1 to 1000; 0 means 100. A page contains all answers of its
+	// last run, so it can have up to 99 more.
 	Limit int
 }
 

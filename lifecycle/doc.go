@@ -34,9 +34,9 @@
 // [Client] has all calls except Serve, for processes that execute nothing, such as web front ends:
 // see [NewClient]. A [Lifecycle] contains a Client. Both are safe for concurrent use.
 //
-// This package has aliases for types of other packages, such as [Run], [Question] and [Event], so a
-// host imports only this one. Errors are sentinels for errors.Is, such as [ErrSettled], and types with details, such as
-// [SettledError]; docs/errors.md explains each.
+// A host needs to import only this package: types of other packages, such as [Run], [Question] and
+// [Event], have aliases here. Use errors.Is with the sentinel errors, such as [ErrSettled], and
+// errors.As with the types that have details, such as [SettledError]; docs/errors.md explains each.
 //
 // The subpackage rehearsal tests a host: weeks pass in milliseconds, and the host crashes at every
 // commit. Ready-made front ends are in host: a page and an HTTP API, links for mail, notices,

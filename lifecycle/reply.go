@@ -144,9 +144,9 @@ func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Repl
 	return confirmed.status, err
 }
 
-// readReplyStatus reads the run and a settled question: the one that a reply with this key has
-// answered, or the one with the number in the reply. An error means that the store could not be
-// read; the status has the error for the caller.
+// readReplyStatus reads the run, and the settled question that the reply refers to by its key, or
+// else by its number. It returns an error if the store cannot be read; the status has the error to
+// return to the caller.
 func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, run *Run) (_ replyStatus, err error) {
 	if *run, err = r.Run(ctx, id); err != nil {
 		return replyStatus{}, err

@@ -19,12 +19,13 @@ type Step struct {
 	Event *lifecycle.Event
 }
 
-// Follow yields the current view of the run, and then its events after the cursor. It yields a new
-// view after a question is asked, answered in part, claimed, reassigned or closed, after a claim
-// ends or a question becomes visible, and after the run ends. It stops when the last view is Settled
-// and all events up to this view were yielded: immediately, if the run already waits for the caller
-// or has ended and there are no events to replay. A later call with the Seq of the last event
-// continues.
+// Follow yields the current view of the run, and then the events after the cursor. It yields another
+// view after each change of an open question (asked, answered in part, claimed, released, reassigned,
+// revealed or closed) and after the run's end.
+//
+// It stops when the last view is Settled and all events before that view were yielded. If the run
+// already waits for the caller or has ended, and no events are to be replayed, it stops after the
+// first view. To continue, pass the Seq of the last event as the cursor.
 //
 // An error ends the sequence. The end of ctx, which is the closing of a protocol's stream or call,
 // has no effect on the run.
@@ -79,7 +80,8 @@ func (f *follower) reload(ctx context.Context) bool {
 	return f.yield(Step{View: &v}, nil)
 }
 
-// read yields events until the sequence is done or the view is to be checked again. It reports whether to continue.
+// read yields events until the sequence is done, or the view must be read again. It reports whether
+// to continue.
 func (f *follower) read(ctx context.Context) bool {
 	until, stop := ctx, context.CancelFunc(func() {})
 	recheck := f.view.Recheck

@@ -48,7 +48,7 @@ type Config struct {
 	Hold time.Duration
 	// Poll is the interval at which clients should poll tasks; DefaultPoll when 0.
 	Poll time.Duration
-	// Calls is the maximum number of concurrent calls of one principal; DefaultCalls when 0.
+	// Calls limits the concurrent calls of each principal; DefaultCalls when 0.
 	Calls int
 	// WaitTool is the name of the tool that continues to wait for a run; DefaultWait when empty.
 	WaitTool string

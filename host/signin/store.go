@@ -266,10 +266,10 @@ func (s *Store) EndSessions(ctx context.Context, person string, now time.Time) e
 	return err
 }
 
-// FoldID maps spellings of an ID that differ in case or in the encoding of accents to one, for
-// lifecycle.Actor.Fold: Unicode's case folding, in normalization form C. Lower case comes first
-// because cases.Fold swaps the cases of Cherokee letters.
+// FoldID returns the same text for all spellings of an ID that differ only in case or in the encoding
+// of accents: Unicode's case folding, in normalization form C. Use it as lifecycle.Actor.Fold.
 func FoldID(id string) string {
+	// Lower case comes first because cases.Fold swaps the cases of Cherokee letters.
 	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
 }
 

@@ -95,11 +95,12 @@ func forwarded(name string) bool {
 	return strings.Contains(name, "Forwarded") || strings.HasSuffix(name, "Client-Ip")
 }
 
-// FromThisMachine reports whether a request was made on this machine: a loopback connection, no
-// proxy header, and a Host and Origin of this machine. The Host check stops DNS rebinding: a page of
-// another site whose name was changed to resolve to this machine still sends its own name. A proxy
-// that adds no header and rewrites the Host is recognized by HTTP/1.0 (nginx's default) or by the
-// browser's Origin. A handler without a sign-in must refuse other requests; Server does.
+// FromThisMachine reports whether a program on this machine sent the request directly. The connection
+// must use a loopback address, the request must have no header of a proxy, and its Host and Origin
+// must name this machine. The check of Host prevents DNS rebinding: the page of an attacker whose
+// domain resolves to this machine still sends that domain as Host. A proxy that adds no header and
+// rewrites Host is recognized by HTTP/1.0 (nginx's default) or by the Origin of the browser. A handler
+// without a sign-in must refuse all other requests; Server does.
 func FromThisMachine(r *http.Request) bool { return fromThisMachine(r, nil) }
 
 func fromThisMachine(r *http.Request, origins map[string]bool) bool {
