@@ -22,9 +22,9 @@ type AnswersQuery struct {
 	Limit int
 }
 
-// AnswersPage is a page of answers, by run, the newest run first, and within a run the newest
-// question first. If Next is set, there may be more: a call examines MaxAnswersRead runs at most,
-// and stops after MaxSearchTime, so that a page may have few answers, or none.
+// AnswersPage is a page of answers, the newest run first, and within a run the newest question first.
+// If Next is set, there may be more: a call examines MaxAnswersRead runs at most, and stops after
+// MaxSearchTime, so that a page may have few answers, or none.
 type AnswersPage struct {
 	Answers []GivenAnswer
 	Next    string
@@ -32,8 +32,7 @@ type AnswersPage struct {
 	Searched int
 }
 
-// GivenAnswer is a question that a person has answered, with the run as it is now: the result of
-// the answer.
+// GivenAnswer is a question that a person has answered, with the run as it is now.
 type GivenAnswer struct {
 	Record Record
 	Run    Run

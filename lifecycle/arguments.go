@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Arguments of Client and Lifecycle are checked before they reach a store, so that every store
-// refuses them with the same errors. A valid argument costs no allocation.
+// Arguments are checked before they reach a store, so that every store refuses them with the same
+// errors. A valid argument costs no allocation.
 
 // ErrInvalidArgument: the caller passed a value that no such call accepts. Nothing was stored.
 // Every ArgumentError and SpecError matches it.

@@ -15,21 +15,18 @@ type Action string
 
 // The actions, with the calls of a Client that they stand for.
 const (
-	ActionSubmit Action = "submit" // Submit, GetOrSubmit; Run is the run as it would be stored
-	ActionView   Action = "view"   // Get, Pending, History, Inherited, Usage, Wait, Events
-	ActionList   Action = "list"   // Runs, Inbox; Query or Inbox has the filter, and rows are not
-	// checked
+	ActionSubmit   Action = "submit"   // Submit, GetOrSubmit; Run is the run as it would be stored
+	ActionView     Action = "view"     // Get, Pending, History, Inherited, Usage, Wait, Events
+	ActionList     Action = "list"     // Runs, Inbox; once, with the filter in Query or Inbox
 	ActionReply    Action = "reply"    // Reply; Question is the answered one
 	ActionCancel   Action = "cancel"   // Cancel
 	ActionResume   Action = "resume"   // Resume
 	ActionExtend   Action = "extend"   // Extend; Question is the one whose end is moved
 	ActionClaim    Action = "claim"    // Claim; Question is the claimed one
 	ActionRelease  Action = "release"  // Release; Question is the released one
-	ActionReassign Action = "reassign" // Reassign, by a person in the audience; Question is the
-	// reassigned one
+	ActionReassign Action = "reassign" // Reassign, by a person in the audience; Question is the one
 	// ActionOverrule is Release or Reassign by an actor without that right: another person has claimed
-	// the Question, or the actor is not in its audience. Only the host itself may do that, and actors
-	// whom Authorize allows it.
+	// the Question, or the actor is not in its audience. Without an Authorize only the host may.
 	ActionOverrule Action = "overrule"
 	ActionFork     Action = "fork"  // Fork; Run is the source
 	ActionPrune    Action = "prune" // Prune
@@ -37,19 +34,18 @@ const (
 	ActionFeed     Action = "feed"  // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 
-// Access is what Authorize decides about. Its pointers are copies, and nil where they do not apply
-// to the action.
+// Access is what Authorize decides about. Its pointers are copies, and nil if they do not apply.
 type Access struct {
 	Actor  Actor
 	Action Action
 	// Run is as it was just read.
 	Run *Run
-	// Question is the question that a reply answers: open, or settled for a repeated or late reply.
+	// Question is open, or settled for a repeated or late reply.
 	Question *Question
 	// Query is the query of Runs.
 	Query *Query
-	// Inbox is the query of Inbox and CountInbox. To show people only their own questions, compare
-	// its For with Actor.
+	// Inbox is the query of Inbox, CountInbox and WatchInbox. To show people only their own questions,
+	// compare its For with Actor.
 	Inbox *InboxQuery
 	// Feed is the name of a feed; empty for Feeds.
 	Feed string
@@ -85,8 +81,8 @@ func (e *NotAllowedError) Is(target error) bool { return target == ErrNotAllowed
 func (e *NotAllowedError) Unwrap() error { return e.Err }
 
 // As returns a client that acts for the actor. Authorize receives this actor, and a Reply, Resume
-// or At without an Actor gets it; another Actor in them is refused. The call is cheap: make a
-// client for each request. The client shares everything with c and needs no Close.
+// or At without an Actor gets it; another Actor in them is refused. Make a client for each request:
+// the call is cheap, and the client needs no Close.
 func (c *Client) As(actor Actor) *Client {
 	as := *c
 	as.actor = actor
@@ -106,9 +102,9 @@ func (c *Client) resolveActor(argument string, named Actor) (Actor, error) {
 }
 
 // allow asks Authorize whether the client's actor may perform the action. Every exported method
-// that reads or changes runs calls it, or a function below, after it has read the run and before it
-// commits or returns anything, outside the store's transactions; it asks again when it rereads the
-// run after a lost compare-and-set.
+// that reads or changes runs calls it, or a function below, outside the store's transactions: after
+// it has read the run, also again after a lost compare-and-set, and before it commits or returns
+// anything.
 func (c *Client) allow(ctx context.Context, action Action, run *Run, question *Question) error {
 	return c.allowActor(ctx, c.caller(), action, run, question)
 }
@@ -157,7 +153,7 @@ func (c *Client) allowFeed(ctx context.Context, name string) error {
 	return c.askAuthorize(ctx, &Access{Actor: c.caller(), Action: ActionFeed, Feed: name})
 }
 
-// allowView is allow for a call that does not read the run, or rereads it but asks once.
+// allowView is allow for a call that does not read the run, or reads it again but asks once.
 func (c *Client) allowView(ctx context.Context, id string) error {
 	if c.authorize == nil {
 		return nil
@@ -169,8 +165,8 @@ func (c *Client) allowView(ctx context.Context, id string) error {
 	return c.allow(ctx, ActionView, &run, run.FirstOpen())
 }
 
-// askAuthorize calls the host's function on the caller's goroutine and context: if it hangs, it
-// delays only its caller. A panic refuses the call.
+// askAuthorize calls the host's function on the caller's goroutine: if it hangs, it delays only its
+// caller. A panic refuses the call.
 func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 	refused := &NotAllowedError{Actor: a.Actor, Action: a.Action}
 	if a.Run != nil {
@@ -181,8 +177,7 @@ func (c *Client) askAuthorize(ctx context.Context, a *Access) (err error) {
 			text := decide.Shortened(fmt.Sprint(p))
 			c.proc.Log.Error("Authorize panicked", "action", a.Action, "run", refused.RunID, "panic", text, "stack",
 				string(debug.Stack()))
-			refused.Err = errors.New("Authorize panicked") // callers may be untrusted: only the log has
-			// panic's value
+			refused.Err = errors.New("Authorize panicked") // only the log has the value: callers may be untrusted
 			err = refused
 		}
 	}()

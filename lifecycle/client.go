@@ -17,8 +17,7 @@ import (
 )
 
 // Client has all calls of a Lifecycle except Serve, for processes that execute no runs: web front
-// ends, command lines. It is safe for concurrent use. Close ends its watch on the store; the store
-// stays open.
+// ends, command lines. It is safe for concurrent use. Close does not close the store.
 //
 // Without an Authorize (ClientConfig, Config), every caller may do everything. Front ends for
 // several people use a client for each: see As.
@@ -40,31 +39,27 @@ type Client struct {
 type ClientConfig struct {
 	// Store keeps the runs.
 	Store store.Store
-	// Clock is the time. Nil: the store's clock if it is a store.Timekeeper, else SystemClock.
-	Clock Clock
-	// Logger is slog.Default when nil. It gets one record a minute of an error that is tried again.
+	// Clock, Logger and Poll are as in Config.
+	Clock  Clock
 	Logger *slog.Logger
-	// Poll is how long a follower waits for a hint before it reads the store; 1 s when zero.
-	Poll time.Duration
-	// OnInterrupt is Recover's policy for interrupted turns of runs whose spec has none: Fail (also
-	// when empty), Repeat or Ask. Use the value of the executing processes' Config; with
-	// Config.Forgiving, Ask. Config.Hold has no counterpart here: only a process with the engine
-	// detects a refused session.
+	Poll   time.Duration
+	// OnInterrupt is Recover's policy for interrupted turns of runs whose spec has none: the value of
+	// the executing processes' Config; with Config.Forgiving, Ask. Config.Hold has no counterpart
+	// here: only a process with the engine detects a refused session.
 	OnInterrupt OnInterrupt
-	// Observer gets a notice of each change by this client.
+	// Observer gets notices of the changes by this client.
 	Observer Observer
-	// Authorize decides about each call that reads or changes runs: after the run was read and
-	// before anything is stored or returned, once per call or stream, and again after a lost race
-	// or a stale cache hit. Lists are checked once, by their query. Workers, deadlines, recovery
-	// and Recover are not checked. It runs on the caller's goroutine and context, outside the
-	// store's transactions, so it may call this client's store. A panic refuses the call.
+	// Authorize decides about each call that reads or changes runs, except Recover: after the run was
+	// read and before anything is stored or returned, once per call or stream, and again after a
+	// lost race or a stale cache hit. Lists are checked once, by their query. It runs on the caller's
+	// goroutine and context, outside the store's transactions, so it may call this client's store. A
+	// panic refuses the call.
 	//
 	// Nil: every caller may do everything with every run.
 	Authorize Authorize
 	// Directory names the people for whom an actor may act (Actor.For). Nil: there are no deputies.
 	Directory Directory
-	// Dir is Config.Dir of the executing processes, if this process can read it: ReadFile reads the
-	// files of questions there. Empty: it returns ErrFileMissing.
+	// Dir is Config.Dir of the executing processes, for ReadFile. Empty: it returns ErrFileMissing.
 	Dir string
 }
 
@@ -89,7 +84,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	c := &Client{
 		proc: node.Process{Store: cfg.Store, Clock: cfg.Clock, Log: node.LogRepeatedOnce(cfg.Logger),
 			Due:  node.NewDueHint(),
-			Host: decide.HostPolicy{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
+			Host: decide.HostDefaults{OnInterrupt: cfg.OnInterrupt}, Stuck: new(node.StuckCalls), Notices: queue,
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,
 		authorize: cfg.Authorize, deputies: deputies{cfg.Directory, cfg.Logger}, inboxes: new(inboxWatches),
@@ -105,8 +100,8 @@ func (c *Client) Close() {
 	c.notices.flush()
 }
 
-// WithPrincipals returns the actor with the people for whom the directory lets them act now, to show
-// what they may do (Question.Represents). Without a readable directory there are none.
+// WithPrincipals returns the actor with the people for whom the directory lets them act now
+// (Question.Represents). Without a readable directory there are none.
 func (c *Client) WithPrincipals(ctx context.Context, actor Actor) Actor {
 	c.deputies.findForList(ctx, &actor, c.proc.Now())
 	return actor
@@ -116,9 +111,8 @@ func (c *Client) WithPrincipals(ctx context.Context, actor Actor) Actor {
 // transaction, if the store is in the caller's database. Its submissions, answers and cancels
 // commit or roll back with that transaction.
 //
-// The call is cheap: make a client for each transaction. It has this client's clock, logger and
-// engines, and needs no Close. Without hints, Wait and Events read the view once per poll. The
-// Observer gets no notices of its commits.
+// Make a client for each transaction: the call is cheap, and the client needs no Close. Without
+// hints, Wait and Events read the view once per poll. The Observer gets no notices of its commits.
 func (c *Client) On(view store.Store) *Client {
 	// The shared due hint may wake Serve for a deadline before the transaction commits; Serve finds
 	// it one poll later.
@@ -130,20 +124,17 @@ func (c *Client) On(view store.Store) *Client {
 
 // Submit stores a new run in state queued and returns it. With a Spec.ID it is idempotent: a
 // repeated call with the same id and spec returns the run's current record; with another spec,
-// ErrSpecConflict. An invalid spec returns a *SpecError, an unknown pool ErrUnknownPool, with
-// nothing stored.
+// ErrSpecConflict. An invalid spec is a *SpecError, an unknown pool ErrUnknownPool.
 //
-// Two specs are the same if all fields except Meta are equal after defaults are applied, including
-// Labels and NotBefore. Compute NotBefore from a constant, such as the time of the order, not from
-// the time of the call.
+// Two specs are the same if all fields except Meta are equal after defaults are applied. So compute
+// NotBefore from a constant, such as the time of the order, not from the time of the call.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	run, _, err := c.GetOrSubmit(ctx, spec)
 	return run, err
 }
 
-// GetOrSubmit is Submit, and also reports whether the run existed before. Of several calls with the
-// same id and spec, exactly one creates the run and returns known as false, unless its outcome is
-// unknown.
+// GetOrSubmit is Submit, and also reports whether the run existed before: of several calls with the
+// same id and spec, one creates the run and returns known as false, unless its outcome is unknown.
 func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known bool, err error) {
 	if err := c.check(ctx); err != nil {
 		return Run{}, false, err
@@ -200,18 +191,16 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 	return stored, nil
 }
 
-// Cancel ends the run in any state. A queued run is never started. A waiting run's question is
-// closed. A running turn's context ends, and its engine's later results are ignored. For an ended
-// run, Cancel returns a *TerminalError and stores nothing.
+// Cancel ends the run in any state. A waiting run's question is closed. A running turn's context
+// ends, and its engine's later results are ignored. For an ended run, Cancel returns a
+// *TerminalError.
 //
 // If the turn executes on another node, that node detects the cancel in one of three ways:
 //
-//  1. The store's hint of the commit reaches the node, which ends the turn immediately. A hint may
-//     be lost.
+//  1. The store's hint of the commit ends the turn immediately. A hint may be lost.
 //  2. The node's next heartbeat no longer lists the run: after a third of a lease, two thirds for a
 //     turn that has just begun.
-//  3. The store refuses the turn's commits, so its next report or outcome ends the turn and is not
-//     stored.
+//  3. The store refuses the turn's next report or outcome, which ends the turn.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
@@ -264,25 +253,14 @@ func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	return c.proc.Store.Runs(ctx, query)
 }
 
-// recordSize estimates a record's memory.
-func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
-
-func questionSize(q *Question) int {
-	size := len(q.Prompt) + len(q.Context) + len(q.Schema)
-	if q.Subject != nil {
-		size += len(q.Subject.Arguments)
-	}
-	return size
-}
-
 // Pending returns the run's open question, the first of several, or nil. Run.Open has all.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.Get(ctx, id)
 	return r.FirstOpen(), err
 }
 
-// Now returns the time by which the client judges claims, deadlines and waits: Config.Clock, by
-// default the store's. It may differ from the machine's.
+// Now returns the time of Config.Clock, by which the client judges claims, deadlines and waits. It may
+// differ from the machine's.
 func (c *Client) Now() time.Time { return c.proc.Clock.Now() }
 
 // Wait returns the run once it has ended.
@@ -318,11 +296,9 @@ func (c *Client) newPoller(f *follower) node.Poller {
 	return node.Poller{Clock: c.proc.Clock, Wake: f.hints, Interval: c.poll}
 }
 
-// Prune deletes runs that ended before the given time, with their events and history, and returns
-// their number. It works in short batches.
-//
-// The runs' folders in Config.Dir stay, and are never used again: list the runs before, and remove
-// each one's Lifecycle.Folder.
+// Prune deletes runs that ended before the given time, with their events and history, in short
+// batches, and returns their number. Their folders in Config.Dir stay, and are never used again:
+// list the runs before, and remove each one's Lifecycle.Folder.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	if err := errors.Join(c.check(ctx), validateTime("before", before)); err != nil {
 		return 0, err
@@ -342,8 +318,8 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 }
 
 // Stats counts the unended runs for operators: queued, running and waiting, the age of the oldest,
-// and the use of pools. Its cost grows with the number of unended runs: call it every ten seconds
-// or so, not for each request.
+// and the use of pools. Its cost grows with their number: call it every ten seconds or so, not for
+// each request.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	if err := c.check(ctx); err != nil {
 		return Stats{}, err
@@ -352,4 +328,15 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, err
 	}
 	return c.proc.Store.Survey(ctx, c.proc.Now())
+}
+
+// recordSize estimates a record's memory.
+func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
+
+func questionSize(q *Question) int {
+	size := len(q.Prompt) + len(q.Context) + len(q.Schema)
+	if q.Subject != nil {
+		size += len(q.Subject.Arguments)
+	}
+	return size
 }

@@ -20,8 +20,8 @@ type Directory interface {
 	// transitive: a deputy's deputy is not named. An unknown person has none.
 	//
 	// It is called for a person's inbox, for each change that a stream of host/web shows, and for each
-	// attempt to commit a deputy's reply or change, outside the store's transactions; so it should
-	// answer from memory. An error denies the deputyship. It must be safe for concurrent use.
+	// attempt to commit a deputy's reply or change, so it should answer from memory. An error denies
+	// the deputyship. It must be safe for concurrent use.
 	Principals(ctx context.Context, id string, at time.Time) ([]Principal, error)
 }
 
@@ -31,9 +31,8 @@ type deputies struct {
 	log       *slog.Logger
 }
 
-// find sets the actor's principals as the directory names them now, whatever the caller has set; for
-// an actor who acts for a person, only this one. Without a readable directory there are none, and the
-// error says why.
+// find replaces the actor's principals by those whom the directory names now; for an actor who acts
+// for a person, only this one. Without a readable directory there are none.
 func (d *deputies) find(ctx context.Context, a *Actor, now time.Time) error {
 	a.Principals = nil
 	if d.directory == nil || a.ID == "" {
@@ -89,15 +88,14 @@ func withFoldedPrincipal(a Actor) Actor {
 	return a
 }
 
-// withoutPrincipal returns the actor for a call that no deputy makes: it does not ask the directory,
-// so nothing that the caller says about principals is true.
+// withoutPrincipal returns the actor for a call that no deputy makes. It does not ask the directory,
+// so the caller's principals are not trusted.
 func withoutPrincipal(a Actor) Actor {
 	a.For, a.Principals = "", nil
 	return a
 }
 
-// ask calls the host's directory on the caller's goroutine and context. A panic is an
-// error.
+// ask calls the host's directory on the caller's goroutine. A panic is an error.
 func (d *deputies) ask(ctx context.Context, id string, now time.Time) (found []Principal, err error) {
 	defer func() {
 		if p := recover(); p != nil {

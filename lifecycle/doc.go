@@ -1,8 +1,7 @@
 // Package lifecycle runs agents that ask people: durably, for seconds or for weeks.
 //
-// A host is a program that uses this package, an engine, which executes an agent's turns
-// ([engine.Func], engine/flow, engine/acp and others), and a store (store/sqlite or store/postgres;
-// the default is memory).
+// A host uses this package, an engine, which executes an agent's turns ([engine.Func], engine/flow,
+// engine/acp and others), and a store (store/sqlite or store/postgres; the default is memory).
 //
 //	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Forgiving: true})
 //
@@ -34,9 +33,9 @@
 // [Client] has all calls except Serve, for processes that execute nothing, such as web front ends:
 // see [NewClient]. A [Lifecycle] contains a Client. Both are safe for concurrent use.
 //
-// A host needs to import only this package: types of other packages, such as [Run], [Question] and
-// [Event], have aliases here. Use errors.Is with the sentinel errors, such as [ErrSettled], and
-// errors.As with the types that have details, such as [SettledError]; docs/errors.md explains each.
+// A host imports only this package: types of other packages, such as [Run], [Question] and [Event],
+// have aliases here. Use errors.Is with the sentinel errors, such as [ErrSettled], and errors.As with
+// the types that have details, such as [SettledError]; docs/errors.md explains each.
 //
 // The subpackage rehearsal tests a host: weeks pass in milliseconds, and the host crashes at every
 // commit. Ready-made front ends are in host: a page and an HTTP API, links for mail, notices,
@@ -44,6 +43,6 @@
 //
 // For maintainers: every change of a run is one commit to the store. A call loads the run, a pure
 // function of internal/decide returns the commit, and the call stores it; memory is never a second
-// source of truth. internal/node does the work of a serving process; its documentation says where
-// to start reading.
+// source of truth. internal/node does the work of a serving process. The documentation of both names
+// their parts in reading order.
 package lifecycle

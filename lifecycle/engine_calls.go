@@ -9,8 +9,7 @@ import (
 
 // EngineCall is a stuck call of an engine: its context has ended, but it has not returned.
 type EngineCall struct {
-	// Engine is the engine's configured name, Method the called method: "RunTurn", "Reap" and so
-	// on.
+	// Engine is the engine's configured name, Method the called method, such as "RunTurn".
 	Engine, Method string
 	// RunID and Attempt identify the turn. Attempt is 0 outside of turns; RunID is empty for calls
 	// about no run.

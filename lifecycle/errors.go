@@ -43,8 +43,8 @@ var (
 	ErrNotHeld = errors.New("lifecycle: run is not held")
 	// ErrRunChanged: the run has changed since the caller read it.
 	ErrRunChanged = errors.New("lifecycle: run has changed")
-	// ErrTooMany: a person has reached a limit, for instance MaxChanges; the text names it. The
-	// host itself (the zero Actor) has no such limits.
+	// ErrTooMany: a person has reached a limit, for instance MaxChanges; the text names it. The zero
+	// Actor, the host, has no limits.
 	ErrTooMany = store.ErrTooMany
 	// ErrUnknownPool: the specification names a pool that is not configured.
 	ErrUnknownPool = store.ErrUnknownPool

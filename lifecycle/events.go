@@ -10,20 +10,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// eventPage is how many events a follower reads at a time: a long replay stays cheap, memory small.
+// eventPage is how many events a follower reads at a time.
 const eventPage = 256
 
 // recheckAfter is the number of reads without an event after which a reader checks whether the run
-// has ended. It may be large, since a run ends with an event. The exception: a run that was pruned
-// and submitted again under its id may end before the cursor.
+// has ended. It may be large, since a run ends with an event, unless it was pruned and submitted
+// again under its id: then it may end before the cursor.
 const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: all), in order and without a gap, and then
-// follows the run live until its terminal event. Call it at any time: before the run starts, while
-// it is parked, or long after its end. An error ends the sequence; call Events again with the Seq
-// of the last event. A cursor beyond the last event of an ended run is ErrCursorBeyondEnd; if the
-// run has not ended, Events waits, and returns this error when the run ends before the cursor. A
-// slow follower delays neither the run nor other followers.
+// follows the run live until its terminal event. Call it at any time, also long after the run's end.
+// An error ends the sequence; call Events again with the Seq of the last event. The error is
+// ErrCursorBeyondEnd if the run has ended, or ends later, before the cursor. A slow follower delays
+// neither the run nor other followers.
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := c.checkRun(ctx, id); err != nil {
@@ -73,8 +72,8 @@ type eventReader struct {
 	after     uint64
 	fromStore bool // the next read is from the store, without waiting for a hint
 	ended     bool // the run has ended, and the cursor is at its last event
-	// checkEnd: the next read from the store also checks whether the run has ended. It is false
-	// once the run's last event is known to come after the cursor.
+	// checkEnd: the next read from the store also checks whether the run has ended; false once the
+	// run's last event is known to come after the cursor.
 	checkEnd   bool
 	emptyReads int // consecutive reads from the store without an event
 }
@@ -126,8 +125,8 @@ func bodySize(page []store.Event) (n int) {
 	return n
 }
 
-// findEnd returns the number of the run's last event if the run has ended at the cursor: a reader
-// that starts there would otherwise wait without end.
+// findEnd returns the number of the run's last event, and notes whether the run has ended at the
+// cursor: a reader that starts there would otherwise wait without end.
 func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {
 	run, err := r.client.proc.Store.Run(ctx, r.id)
 	if err != nil {

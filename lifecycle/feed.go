@@ -13,20 +13,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Feed yields the events of all runs without skipping any, and then follows live. It begins after
-// the last acknowledged event: the store keeps a cursor under the feed's name, and FeedEvent.Ack
-// moves it. Events of one run are in the order of their Seq.
+// Feed yields the events of all runs, and then follows live. It begins after the last acknowledged
+// event: the store keeps a cursor under the feed's name, and FeedEvent.Ack moves it. Events of one run
+// are in the order of their Seq.
 //
 // The call creates a missing feed, which begins with the commits not yet visible at its creation.
 // To process earlier runs too, create the feed with CreateFeed and then list the runs.
 //
-// Delivery is at least once. The next reader gets all unacknowledged events again, so make an
+// Delivery is at least once: the next reader gets all unacknowledged events again, so make an
 // event's effects idempotent by FeedEvent.ID. Of several processes with the same name, one is
 // served; when it returns, the next one continues within a poll, and when it dies, within
 // FeedLease.
 //
-// The filter applies to this reader, and is not stored. Filtered events count as acknowledged once
-// all events before them are.
+// The filter is this reader's, and is not stored. Filtered events count as acknowledged once all
+// events before them are.
 //
 // An error ends the sequence; call Feed again to continue from the cursor. ErrFeedTaken: the
 // process was paused so long that another reader took over.
@@ -54,17 +54,16 @@ type FeedFilter struct {
 	Pool   string
 	Key    string
 	Labels map[string]string
-	// For lets through only events about questions that this person may answer, by ID or group, or
-	// everybody may: asked, reassigned, answered and so on. The event's audience is used if
-	// present, else the question's at read time. The zero Actor does not filter.
+	// For selects events about questions that this person may answer, by ID or group or as everybody.
+	// The event's audience is used if present, else the question's at read time. The zero Actor does
+	// not filter.
 	For Actor
 }
 
 // FeedEvent is an event of a feed.
 type FeedEvent struct {
 	Event
-	// More reports that other events are available. Acknowledge when it is false: few writes, few
-	// repeats.
+	// More reports that other events are available. Acknowledge when it is false, to write rarely.
 	More bool
 
 	reader *feedReader
@@ -78,8 +77,8 @@ type FeedEvent struct {
 func (e FeedEvent) ID() string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
 // Ack acknowledges this event and all before it: no reader of the feed gets them again. It stores
-// the cursor in a short transaction; with many events, call it now and then, for instance when More
-// is false. After an error the event may come again. ErrFeedTaken: another reader has taken over.
+// the cursor in a short transaction. After an error the event may come again. ErrFeedTaken: another
+// reader has taken over.
 func (e FeedEvent) Ack(ctx context.Context) error {
 	if e.reader == nil {
 		return &ArgumentError{"event", "zero", "an event of Client.Feed", nil}
@@ -110,8 +109,8 @@ var (
 type FeedStatus struct {
 	Name   string
 	MaxLag time.Duration
-	// Unacked is the number of unacknowledged commits, regardless of filters, and Oldest the time
-	// of their first event; zero when Unacked is 0. Alert on its age.
+	// Unacked is the number of unacknowledged commits, regardless of filters, and Oldest the time of
+	// their first event, for alerts.
 	Unacked int
 	Oldest  time.Time
 	// Leased is the end of the current reader's lease; zero without one.
@@ -120,9 +119,9 @@ type FeedStatus struct {
 	Lost bool
 }
 
-// CreateFeed creates a feed with the events of all commits not yet visible when the call returns.
-// Hosts need it only to know when the feed begins, or for a lag other than DefaultFeedLag. If the
-// feed exists, it changes nothing and returns false.
+// CreateFeed creates a feed with the events of all commits not yet visible when the call returns, to
+// know when the feed begins, or for a lag other than DefaultFeedLag. If the feed exists, it changes
+// nothing and returns false.
 //
 // Prune(before) keeps a run with unacknowledged events unless it ended more than maxLag before that
 // time. Then it deletes the run, and the feed is lost (ErrFeedLost). Delete an unused feed: until

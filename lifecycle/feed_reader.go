@@ -23,12 +23,10 @@ type feedReader struct {
 	lease  store.FeedLease
 	runs   map[string]bool // by run id, whether the run passes the filter
 
-	mu      sync.Mutex
-	yielded uint64 // guarded by mu; the number of yielded events
-	acked   uint64 // guarded by mu; the number of the last acknowledged event
-	// passed: all events up to this position were yielded or filtered out. The cursor may move
-	// there once all yielded events are acknowledged. Guarded by mu.
-	passed store.FeedPosition
+	mu      sync.Mutex         // guards the fields below
+	yielded uint64             // the number of yielded events
+	acked   uint64             // the number of the last acknowledged event
+	passed  store.FeedPosition // all events up to here were yielded or filtered out
 }
 
 const (
@@ -178,8 +176,8 @@ func (r *feedReader) deliver(ctx context.Context, p *node.Poller, yield func(Fee
 	}
 }
 
-// pause waits for a hint or the next poll, and at least until feedPause after the last read. Held
-// events (FeedPage.Held) become readable without a hint.
+// pause waits for a hint or the next poll, at least until feedPause after the last read. Held events
+// (FeedPage.Held) become readable without a hint.
 func (r *feedReader) pause(ctx context.Context, p *node.Poller, read time.Time, held bool) error {
 	if !held {
 		if err := p.Wait(ctx); err != nil {
@@ -194,8 +192,7 @@ func (r *feedReader) pause(ctx context.Context, p *node.Poller, read time.Time, 
 	return r.client.proc.Sleep(ctx, rest)
 }
 
-// filterCommits returns the events of the commits that pass the filter. At is the position before
-// the first commit.
+// filterCommits returns the events that pass the filter. at is the position before the first commit.
 func (r *feedReader) filterCommits(ctx context.Context, commits []store.FeedCommit, at store.FeedPosition) ([]FeedEvent,
 	error,
 ) {
@@ -254,8 +251,8 @@ func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 	return ok, nil
 }
 
-// filterByAudience removes, from the index from on, events that are not about a question for the
-// filter's person.
+// filterByAudience removes events that are not about a question for the filter's person, beginning at
+// the index from.
 func (r *feedReader) filterByAudience(ctx context.Context, events []FeedEvent, from int) ([]FeedEvent, error) {
 	if r.filter.For.IsZero() {
 		return events, nil
@@ -317,8 +314,8 @@ func (r *feedReader) notePassed(at store.FeedPosition) {
 	r.passed = at
 }
 
-// acknowledged returns the position to which the cursor may move: the end of the last page, once
-// all its yielded events are acknowledged; empty before.
+// acknowledged returns the position to which the cursor may move: passed, once all yielded events are
+// acknowledged; empty before.
 func (r *feedReader) acknowledged() store.FeedPosition {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -16,23 +15,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A fork is a new run that continues from a point of another run, its source. Fork only reads the
-// source, and copies the required data: session, history and answer. Later changes of the source do
-// not affect the fork.
-
 // ErrCannotFork: the run cannot be forked at this point, for the reason in the text. Nothing was
 // stored.
 var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 
 // Fork stores and returns a new run that continues from a settled question of the run with this id,
-// or from its end. The source is not changed, and need not have ended. The fork is queued, with its
-// own log, attempts, limits and folders, and numbers its questions from 1. It inherits
+// its source, or from its end. The source is only read, and need not have ended; its later changes do
+// not affect the fork. The fork is queued, with its own log, attempts, limits and folders, and
+// numbers its questions from 1. It inherits
 //
 //   - the session at that point, which the engine (an engine.Brancher) branches in the fork's first
 //     turn. A fork from the end of a run that never got an answer starts over with the prompt and
 //     needs no session;
-//   - the journal at that point (engine.Journal); the fork appends to its copy. A run with
-//     unfinished children cannot be forked there;
+//   - the journal at that point (engine.Journal). A run with unfinished children cannot be forked
+//     there;
 //   - the history up to that point, as in Inherited and engine.Turn.Inherited;
 //   - the answer: the stored one, or At.Answer;
 //   - the specification, with the changes of At.Change. Files are not copied: a fork without a
@@ -41,18 +37,15 @@ var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 // A fork inherits neither the answer to an approval, nor one that its author could not have given,
 // for instance because of its audience (AskPolicy). It asks that question again, together with the
 // others of the turn, from number 1, with the source's audience, number of people and wait. Its
-// engine is called once they are answered.
-//
-// Run.ForkedFrom names the source. Query.ForkedFrom finds a run's forks.
+// engine is called once they are answered. Query.ForkedFrom finds a run's forks.
 //
 // Errors, with nothing written: ErrNotFound, ErrCannotFork (the question is open or was never
 // asked, the run has not ended, its session belongs to a resident process or was not kept by an
 // earlier release, the engine cannot branch the session, or the question does not take the Answer),
-// ErrNotAsked (a *NotAskedError: the author may not give the Answer), ErrSpecConflict (another run
-// has the id At.ID), an *ArgumentError or *SpecError. After any other error, including one of the
-// context, the fork may or may not have been stored: call again with the same At.ID. A client
-// without engines cannot check the session; if it cannot be branched, the fork's first turn fails
-// with SESSION_RESUME_FAILED.
+// ErrNotAsked (the author may not give the Answer), ErrSpecConflict (another run has the id At.ID),
+// an *ArgumentError or *SpecError. After any other error, including one of the context, call again
+// with the same At.ID: the fork may have been stored. A client without engines cannot check the
+// session; if it cannot be branched, the fork's first turn fails with SESSION_RESUME_FAILED.
 //
 // Nodes of a release without forks can neither execute nor read a fork.
 func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
@@ -60,8 +53,7 @@ func (c *Client) Fork(ctx context.Context, id string, at At) (Run, error) {
 	return run, err
 }
 
-// GetOrFork is Fork, and also reports whether the fork existed before. Of several calls with the
-// same At, exactly one creates the fork and returns known as false, unless its outcome is unknown.
+// GetOrFork is Fork, and also reports whether the fork existed before, as in GetOrSubmit.
 func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, known bool, err error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Run{}, false, err
@@ -72,26 +64,17 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	if at.Actor, err = c.resolveActor("at.Actor", at.Actor); err != nil {
 		return Run{}, false, err
 	}
-	if err := at.check(); err != nil {
+	if err := at.complete(); err != nil {
 		return Run{}, false, err
 	}
 	at.Actor = withoutPrincipal(at.Actor)
 	at.Answer.Actor = withoutPrincipal(at.Answer.Actor)
 	now := c.proc.Now()
-	run, body, err := c.draftFork(ctx, id, &at, now)
+	run, stored, err := c.draftFork(ctx, id, &at, now)
 	if err != nil {
-		if errors.Is(err, ErrNotAllowed) {
-			return Run{}, false, err
-		}
-		if fork, ok := c.existingFork(ctx, id, &at); ok { // the source has changed since, or was pruned
-			if err := c.allow(ctx, ActionFork, &fork, nil); err != nil {
-				return Run{}, false, err
-			}
-			return fork, true, nil
-		}
-		return Run{}, false, err
+		return c.forkMadeBefore(ctx, id, &at, err)
 	}
-	cm, err := decide.Submission(&run, body)
+	cm, err := decide.Submission(&run, stored)
 	if err != nil {
 		return Run{}, false, err
 	}
@@ -107,16 +90,16 @@ func (c *Client) GetOrFork(ctx context.Context, id string, at At) (fork Run, kno
 	return cm.Run, false, nil
 }
 
-// draftFork reads the source, and makes the fork's record and stored specification.
-func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, body []byte, _ error) {
-	source, err := c.forkSource(ctx, id, at.Question)
+// draftFork reads the source, and makes the fork's record and its stored form.
+func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time) (run Run, stored []byte, _ error) {
+	source, err := c.readForkSource(ctx, id, at.Question)
 	if err != nil {
 		return Run{}, nil, err
 	}
 	if err := c.allow(ctx, ActionFork, &source.Run, questionOf(source.Settled, at.Question)); err != nil {
 		return Run{}, nil, err
 	}
-	from, err := source.fork(at, now)
+	from, err := source.inheritance(at, now)
 	if err == nil {
 		err = c.inheritJournal(ctx, &source, from)
 	}
@@ -125,7 +108,8 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	}
 	spec := source.spec
 	spec.NotBefore = time.Time{}
-	if run, body, err = draftRun(spec, id, at, now); err != nil {
+	run, own, err := draftRun(spec, id, at, now)
+	if err != nil {
 		return Run{}, nil, err
 	}
 	if err := c.checkBranch(ctx, run.Engine, from); err != nil {
@@ -137,23 +121,24 @@ func (c *Client) draftFork(ctx context.Context, id string, at *At, now time.Time
 	if run.ID == id {
 		return Run{}, nil, fmt.Errorf("%w: %s; a fork needs an id of its own", ErrSpecConflict, id)
 	}
+	from.Withhold(at.Actor)
+	setInheritance(&run, from)
+	if run.AsksAgain() && run.Mode != fsm.ModeInteractive {
+		return Run{}, nil, source.refuse("it must ask again, and would be a run of mode %s", run.Mode)
+	}
+	stored, err = joinSubmitted(id, own, from)
+	return run, stored, err
+}
+
+// setInheritance sets the fields of a fork's record that depend on its inheritance.
+func setInheritance(run *Run, from *decide.Origin) {
 	switch {
 	case len(from.Answers) > 0:
 		run.Together = &store.Together{Inherited: true}
 	case from.Answer != nil:
 		run.Answers = []interaction.Answer{*from.Answer}
 	}
-	from.Withhold(at.Actor)
 	run.ForkedFrom.AsksAgain, run.ForkedFrom.Withholds = len(from.Asks), len(from.Withheld) > 0
-	if run.AsksAgain() && run.Mode != fsm.ModeInteractive {
-		return Run{}, nil, source.refuse("it must ask again, and would be a run of mode %s", run.Mode)
-	}
-	inherited, err := json.Marshal(from)
-	if len(inherited) > decide.MaxOrigin {
-		err = fmt.Errorf("%w: run %s has a history and a journal of %s, a fork inherits at most %s", ErrCannotFork, id,
-			bytesOf(len(inherited)), bytesOf(decide.MaxOrigin))
-	}
-	return run, slices.Concat([]byte("["), inherited, []byte(","), body, []byte("]")), err
 }
 
 // draftRun makes a fork's record from its source's specification, changed according to at.
@@ -182,6 +167,22 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	return run, body, err
 }
 
+// forkMadeBefore returns the fork of an earlier call with the same arguments, if it cannot be made
+// now: the source may have changed since, or may be pruned. Without one it returns the error.
+func (c *Client) forkMadeBefore(ctx context.Context, id string, at *At, why error) (_ Run, known bool, _ error) {
+	if errors.Is(why, ErrNotAllowed) {
+		return Run{}, false, why
+	}
+	fork, ok := c.existingFork(ctx, id, at)
+	if !ok {
+		return Run{}, false, why
+	}
+	if err := c.allow(ctx, ActionFork, &fork, nil); err != nil {
+		return Run{}, false, err
+	}
+	return fork, true, nil
+}
+
 // existingFork returns the fork if an earlier call with the same arguments has stored it.
 func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run, ok bool) {
 	if at.ID == "" {
@@ -202,8 +203,7 @@ func (c *Client) existingFork(ctx context.Context, id string, at *At) (fork Run,
 		return Run{}, false
 	}
 	again, _, err := draftRun(spec, id, at, fork.CreatedAt)
-	// a fork's digest never equals that of a submitted specification
-	return fork, err == nil && again.SpecDigest == fork.SpecDigest
+	return fork, err == nil && again.SpecDigest == fork.SpecDigest // never the digest of a submission
 }
 
 type forkSource struct {
@@ -212,8 +212,8 @@ type forkSource struct {
 	spec Spec
 }
 
-// forkSource reads a run through Confirm: the fork's starting point must be durable.
-func (c *Client) forkSource(ctx context.Context, id string, question int) (s forkSource, _ error) {
+// readForkSource reads a run through Confirm: the fork's starting point must be durable.
+func (c *Client) readForkSource(ctx context.Context, id string, question int) (s forkSource, _ error) {
 	var body []byte
 	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) {
 		if s.Run, s.Settled, err = historyToInherit(ctx, r, id, question); err == nil {
@@ -235,11 +235,13 @@ func (s *forkSource) refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.Run.ID, fmt.Sprintf(format, args...))
 }
 
-// fork decides the fork's inheritance.
-func (s *forkSource) fork(at *At, now time.Time) (*decide.Origin, error) {
-	from, err := decide.Fork(&s.ForkSource, &decide.ForkAt{
-		Question: at.Question, Answer: at.Answer, Answers: at.answers(), Author: at.Actor,
-	}, now)
+// inheritance decides the fork's inheritance.
+func (s *forkSource) inheritance(at *At, now time.Time) (*decide.Origin, error) {
+	point := decide.ForkAt{Question: at.Question, Author: at.Actor}
+	if at.hasAnswer() {
+		point.Answer = &at.Answer
+	}
+	from, err := decide.Fork(&s.ForkSource, &point, now)
 	var refused *decide.CannotFork
 	switch {
 	case errors.As(err, &refused) && refused.Err != nil:
@@ -287,7 +289,7 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide
 	if err := room.Reserve(ctx, c.proc.Journals, node.JournalSize(nil, s.Run.Journal)); err != nil {
 		return fmt.Errorf("lifecycle: fork run %s: %w", s.Run.ID, err)
 	}
-	defer room.Release(c.proc.Journals, true)
+	defer room.Close(c.proc.Journals)
 	entries, err := c.proc.Store.Journal(ctx, s.Run.ID)
 	if err == nil {
 		err = store.CheckJournal(s.Run.ID, entries, s.Run.Journal)
@@ -302,8 +304,8 @@ func (c *Client) inheritJournal(ctx context.Context, s *forkSource, from *decide
 	return c.checkChildrenEnded(ctx, s, from.Point)
 }
 
-// checkChildrenEnded refuses the fork if the source had an unended child at that time: the journal
-// names the child, and the fork could not wait for it.
+// checkChildrenEnded refuses the fork if the source had an unended child at that time: the fork could
+// not wait for the child that its journal names.
 func (c *Client) checkChildrenEnded(ctx context.Context, s *forkSource, at time.Time) error {
 	if s.Run.Family == nil || s.Run.Family.Children == 0 {
 		return nil

@@ -309,10 +309,10 @@ func TestN11AForkSurvivesItsNode(t *testing.T) {
 		claimed := fork.Claim("dead")
 		started, err := decide.Start(&claimed, time.Now())
 		require.NoError(t, err)
-		dropped, err := decide.DroppedTurn(&started.Run, decide.HostPolicy{}, time.Now())
+		dropped, err := decide.DroppedTurn(&started.Run, decide.HostDefaults{}, time.Now())
 		require.NoError(t, err)
 		found := decide.OrphanEvidence{At: lc.proc.Now()}
-		orphaned, err := decide.Orphan(&started.Run, &found, decide.HostPolicy{})
+		orphaned, err := decide.Orphan(&started.Run, &found, decide.HostDefaults{})
 		require.NoError(t, err)
 		for _, next := range []Run{dropped.Run, orphaned.Run} {
 			require.Equal(t, []any{fsm.StateQueued, 1, 0}, []any{next.State, next.Yielded, next.Repeats})

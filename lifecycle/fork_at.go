@@ -21,29 +21,28 @@ type At struct {
 	// settled, and knows nothing later. 0 means the end of an ended run. Any of several questions
 	// of one turn stands for all: the fork continues with all their answers, once all are settled.
 	Question int
-	// Answer replaces the stored answer: a Reply to the question by the fork's author, valid as a
-	// person's reply to it (only a text at the end of a run without an open question). Its ID is
-	// Question or 0, its Key is empty, and its Actor is the author or the zero Actor. An approval
-	// by several people takes no Answer. If it is zero, the agent gets the stored answer if the
-	// author may inherit it (see Fork). It is required after an unanswered question for everybody,
-	// and at the end of a successful run.
+	// Answer replaces the stored answer: a valid Reply to the question by the fork's author (only a
+	// text at the end of a run without an open question). Its ID is Question or 0, its Key is empty,
+	// and its Actor is the author or the zero Actor. An approval by several people takes no Answer.
+	// If it is zero, the agent gets the stored answer if the author may inherit it (see Fork). It is
+	// required after an unanswered question for everybody, and at the end of a successful run.
 	Answer Reply
 	// Actor is the fork's author; the zero Actor means the actor of Client.As.
 	Actor Actor
 	// ID is the fork's id, like Spec.ID; made if empty. A second call with the same id and At
 	// returns the existing fork.
 	ID string
-	// Change, if set, may change the inherited specification: labels, Meta, Key, Priority, limits,
-	// a budget, the pool, but not the engine, whose session it is. NotBefore is not inherited.
-	// Change may be called several times and must be deterministic.
+	// Change, if set, may change the inherited specification, but not the engine, whose session it is.
+	// NotBefore is not inherited. Change may be called several times and must be deterministic.
 	Change func(*Spec)
 }
 
-func (at *At) answers() bool {
+func (at *At) hasAnswer() bool {
 	return at.Answer.Text != "" || len(at.Answer.Value) > 0 || at.Answer.Decision != ""
 }
 
-func (at *At) check() error {
+// complete checks the point, and sets the Answer's ID and Actor.
+func (at *At) complete() error {
 	if at.Question < 0 {
 		return &ArgumentError{"at.Question", fmt.Sprint(at.Question), "the number of a settled question, or 0 for " +
 			"the run's end", nil}
@@ -51,7 +50,7 @@ func (at *At) check() error {
 	if at.ID != "" && !isChosenID(at.ID) {
 		return &ArgumentError{"at.ID", quote(at.ID), wantChosenID, nil}
 	}
-	if !at.answers() {
+	if !at.hasAnswer() {
 		return argumentError("at.", at.Actor.Validate())
 	}
 	reply := at.Answer
@@ -77,10 +76,9 @@ func argumentError(prefix string, err error) error {
 	return err
 }
 
-// identity distinguishes the Answers of calls with the same ID. A text has the form of earlier
-// releases.
+// identity distinguishes the Answers of calls with the same ID, a text as in earlier releases.
 func (at *At) identity() []any {
-	if !at.answers() {
+	if !at.hasAnswer() {
 		return []any{"", ""}
 	}
 	a := at.Answer
@@ -100,8 +98,8 @@ func decodeSubmitted(id string, stored []byte) (spec Spec, from *decide.Origin, 
 	return spec, from, err
 }
 
-// historyToInherit reads the settled questions that a fork needs: up to the last question of its
-// turn, or all for 0. It fails if they are larger than a fork can inherit.
+// historyToInherit reads the settled questions up to the last one of this question's turn, or all for
+// 0. It fails if they are larger than a fork can inherit.
 func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
 	_ error) {
 	size := 0
@@ -111,7 +109,7 @@ func historyToInherit(ctx context.Context, r store.RunReader, id string, questio
 			size += recordSize(&page[i])
 		}
 		if question > run.Interactions || question > 0 && run.OpenQuestion(question) != nil ||
-			question == 0 && !run.State.Terminal() { // which is refused
+			question == 0 && !run.State.Terminal() { // decide.Fork refuses it
 			return errNoMoreNeeded
 		}
 		if i := slices.IndexFunc(needed, func(r Record) bool { return r.Question.ID == question }); i >= 0 &&
@@ -132,8 +130,17 @@ func historyToInherit(ctx context.Context, r store.RunReader, id string, questio
 
 var errNoMoreNeeded = errors.New("lifecycle: no further page is needed")
 
-// splitSubmitted splits a stored form into the specification and a fork's origin. A fork is stored
-// as a JSON list of both.
+// joinSubmitted returns the stored form of a fork: a JSON list of its inheritance and specification.
+func joinSubmitted(source string, own []byte, from *decide.Origin) ([]byte, error) {
+	inherited, err := json.Marshal(from)
+	if len(inherited) > decide.MaxOrigin {
+		err = fmt.Errorf("%w: run %s has a history and a journal of %s, a fork inherits at most %s", ErrCannotFork,
+			source, bytesOf(len(inherited)), bytesOf(decide.MaxOrigin))
+	}
+	return slices.Concat([]byte("["), inherited, []byte(","), own, []byte("]")), err
+}
+
+// splitSubmitted splits a stored form into the specification and, for a fork, its inheritance.
 func splitSubmitted(id string, stored []byte) (own []byte, from *decide.Origin, err error) {
 	own = stored
 	if !bytes.HasPrefix(stored, []byte("[")) {

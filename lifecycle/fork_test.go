@@ -523,7 +523,7 @@ func TestJ6HowMuchAForkInherits(t *testing.T) {
 		Settled: []Record{{
 			Question: interaction.Question{ID: 1, Attempt: 1}, Resolution: interaction.UserReply, Response: "yes"}}}}
 	at := At{Question: 1}
-	from, err := source.fork(&at, noon)
+	from, err := source.inheritance(&at, noon)
 	require.NoError(t, err)
 	least, err := json.Marshal(from)
 	require.NoError(t, err)

@@ -21,16 +21,15 @@ type HistoryQuery struct {
 	Limit int
 }
 
-// HistoryPage is a page of a run's questions. A page of large ones may have fewer records than the
-// limit. Next is empty at the end.
+// HistoryPage is a page of a run's questions, of fewer records than the limit if they are large. Next
+// is empty at the end.
 type HistoryPage struct {
 	Records []Record
 	Next    string
 }
 
 // HistoryPage returns a page of the run's questions by number, with their resolutions; open
-// questions have none. A page takes about 256 KiB of memory, plus its largest record. An invalid
-// query is an *ArgumentError.
+// questions have none. A page takes about 256 KiB of memory, plus its largest record.
 func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery) (HistoryPage, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return HistoryPage{}, err
@@ -49,8 +48,8 @@ func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery)
 	return page, nil
 }
 
-// History returns all pages of HistoryPage at once. Questions may be settled while it reads. A run
-// may have thousands of questions, so prefer HistoryPage for requests of people.
+// History returns all pages of HistoryPage at once, possibly thousands of questions, which may be
+// settled while it reads.
 func (c *Client) History(ctx context.Context, id string) (all []Record, _ error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return nil, err
@@ -125,9 +124,8 @@ func withoutHandles(r Record) Record {
 	return r
 }
 
-// InheritedPage returns a page of the history that a fork inherited from its source, up to the
-// answer with which it began. Questions keep their original numbers. It is empty for a run that is
-// not a fork.
+// InheritedPage returns a page of the history that a fork inherited, up to the answer with which it
+// began. Questions keep their original numbers. It is empty for a run that is no fork.
 func (c *Client) InheritedPage(ctx context.Context, id string, query HistoryQuery) (page HistoryPage, _ error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return page, err
@@ -175,8 +173,8 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	return from.History, nil
 }
 
-// Question returns one question of the run; an open one has no resolution. Unlike History it reads
-// no other questions. ErrNotFound: no such run or question.
+// Question returns one question of the run; an open one has no resolution. ErrNotFound: no such run or
+// question.
 func (c *Client) Question(ctx context.Context, id string, question int) (Record, error) {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return Record{}, err

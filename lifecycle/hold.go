@@ -15,11 +15,11 @@ type Resume struct {
 	// Choice is one of the block's choices: ChoiceRepeat or ChoiceEnd; ChoiceRaise or ChoiceEnd if
 	// the budget is used up.
 	Choice Choice
-	// Budget has ChoiceRaise's new limits; otherwise zero. A zero field keeps its limit. Earlier
-	// usage counts towards the new limits.
+	// Budget has ChoiceRaise's new limits, towards which earlier usage counts. A zero field keeps its
+	// limit.
 	Budget Budget
-	// Version is the run's version that the person has seen: a changed run refuses the decision. 0
-	// applies it to the current hold.
+	// Version is the run's version that the person has seen: a changed run refuses the decision. 0:
+	// any version.
 	Version uint64
 	// Actor is the person who decides, for the run's events.
 	Actor Actor
@@ -28,13 +28,13 @@ type Resume struct {
 // Resume ends the hold of a run. ChoiceRepeat executes a queued run, with its answer and session,
 // as soon as a slot is free, and lets a parked run continue to wait; if the cause persists, the run
 // is held again. ChoiceRaise raises a used-up budget first. ChoiceEnd fails the run with the code
-// of its hold. Of concurrent decisions about one hold, by callers or the library, one succeeds.
+// of its hold. Of concurrent decisions about one hold, one succeeds.
 //
 // Errors, with nothing written: ErrNotFound, ErrNotHeld (for instance because the run has
 // continued), ErrTerminal, ErrRunChanged (the run no longer has this Version), an *ArgumentError
 // (the run does not offer this choice, the new budget is already used up, or Actor is invalid).
-// After any other error, including one of the context, the decision may or may not have been
-// stored: call again. ErrNotHeld or ErrTerminal then means that the hold has ended.
+// After any other error, including one of the context, call again: the decision may have been
+// stored. ErrNotHeld or ErrTerminal then means that the hold has ended.
 func (c *Client) Resume(ctx context.Context, id string, r Resume) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err

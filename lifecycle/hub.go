@@ -9,8 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// hub delivers the store's hints to the followers of runs. It only shortens waiting: a follower
-// that gets no hint polls.
+// hub delivers the store's hints to the followers of runs. A follower without a hint polls.
 type hub struct {
 	stop func()
 
@@ -18,8 +17,7 @@ type hub struct {
 	followers map[string][]*follower // guarded by mu; by run id, "" for all runs
 }
 
-// follower is woken by hints of one run, or of all runs. Hints are coalesced: once woken, it reads
-// everything new.
+// follower is woken by hints of one run, or of all runs, and then reads everything new.
 type follower struct {
 	hub   *hub
 	runID string // empty: all runs
@@ -29,12 +27,12 @@ type follower struct {
 	onHint  func(store.Hint)
 	endOnly bool
 
-	mu            sync.Mutex
-	seq           uint64        // guarded by mu; the highest event number in a hint
-	unknownChange bool          // guarded by mu; any run may have changed: read from the store
-	events        []store.Event // guarded by mu; from hints, since drainEvents
-	bytes         int           // guarded by mu; of events
-	ended         *store.Run    // guarded by mu; the ended run, shared by all followers: read-only
+	mu            sync.Mutex    // guards the fields below
+	seq           uint64        // the highest event number in a hint
+	unknownChange bool          // any run may have changed: read from the store
+	events        []store.Event // from hints, since drainEvents
+	bytes         int           // of events
+	ended         *store.Run    // the ended run, shared by all followers: read-only
 }
 
 // Bounds of a follower's buffered events. A slower reader reads from the store.
@@ -153,8 +151,8 @@ func (f *follower) buffer(hint store.Hint) {
 	}
 }
 
-// endedRun returns the ended run, if a hint has brought it. An ended run does not change, so even a
-// late hint has its final record.
+// endedRun returns the ended run, if a hint had it. An ended run does not change, so even a late hint
+// has its final record.
 func (f *follower) endedRun() (Run, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,6 +205,5 @@ func following(events []store.Event, after uint64) (found []store.Event) {
 func (h *hub) stopWatching() { h.stop() }
 
 // feedPause is the shortest time between two reads, unless the first one left commits unread. It
-// limits reads and cursor writes under load, when every commit gives a hint. After an idle
-// feedPause, a reader reads at once.
+// limits reads and cursor writes under load, when every commit gives a hint.
 const feedPause = 25 * time.Millisecond

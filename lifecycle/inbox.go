@@ -16,8 +16,8 @@ import (
 
 // InboxQuery filters and pages an inbox. Zero fields do not filter.
 type InboxQuery struct {
-	// For selects the questions that this person may answer, by ID or group or as everybody, or as a
-	// deputy, and has not voted on. The zero Actor selects all open questions.
+	// For selects the questions that this person may answer, also as a deputy, and has not voted on.
+	// The zero Actor selects all open questions.
 	For Actor
 	// Labels filters by the labels of the questions' runs; all must match.
 	Labels map[string]string
@@ -25,9 +25,9 @@ type InboxQuery struct {
 	Key    string
 	Kinds  []Kind
 	// Text selects the questions that contain it, ignoring case: in the prompt, the context, the
-	// subject's tool, arguments, title or risk, or the title or id of the run. It has at most
-	// MaxSearchText bytes. A search has no index: a call examines MaxInboxRead questions at most, and
-	// stops after MaxSearchTime; see InboxPage.
+	// subject's tool, arguments, title or risk, or the title or id of the run; at most MaxSearchText
+	// bytes. A search has no index: a call examines MaxInboxRead questions at most, and stops after
+	// MaxSearchTime; see InboxPage.
 	Text string
 	// DueBefore selects questions of runs with a Run.Deadline before this time.
 	DueBefore time.Time
@@ -37,14 +37,12 @@ type InboxQuery struct {
 	Limit int
 }
 
-// InboxPage is one page of an inbox, oldest question first. It ends the inbox if Next is empty.
-// Otherwise more may follow, even if the page has few or no questions: a call reads about
-// MaxInboxRead runs at most.
+// InboxPage is one page of an inbox, oldest question first. Unless Next is empty, more may follow, even
+// if the page has few or no questions: a call reads about MaxInboxRead runs at most.
 type InboxPage struct {
 	Questions []InboxQuestion
 	Next      string
-	// Searched is how many questions a call with InboxQuery.Text has examined. If Next is set, the
-	// search continues there.
+	// Searched is how many questions a call with InboxQuery.Text has examined.
 	Searched int
 }
 
@@ -57,17 +55,14 @@ type InboxQuestion struct {
 	Labels    map[string]string
 	Pool      string
 	Key       string
-	// Question has its time in AskedAt and its audience in To (nil: everybody).
-	Question Question
+	Question  Question
 	// Due is the Run.Deadline: the next step or end of a wait of the run's questions; zero if none.
-	// A question with a Wait has its end in Question.EndsAt.
 	Due time.Time
-	// Then is the action at EndsAt without a reply; a zero EndsAt: the question waits without
-	// limit. See Run.EndOf.
+	// Then is the action at EndsAt; zero: the question waits without limit. See Run.EndOf.
 	Then   Then
 	EndsAt time.Time
-	// For is the person for whom InboxQuery.For may answer as a deputy: pass it as Actor.For. Empty:
-	// the person may answer for themselves.
+	// For is the person for whom InboxQuery.For may answer as a deputy: pass it as Actor.For. Empty: as
+	// themselves.
 	For string
 }
 
@@ -82,13 +77,10 @@ const MaxInboxRead = 10_000
 
 // Inbox lists open questions, oldest first, and by number within a run. Across pages, each question
 // that stays open is listed once, despite concurrent changes. Its cost does not grow with the runs
-// that wait for other people, or for none.
+// that wait for other people.
 //
-// An approval that the host's policy decides is left out until it is left to people
-// (Question.HiddenUntil).
-//
-// Kinds is checked per question: if few questions match, pages are short. Pages end at about 4 MiB.
-// Authorize is asked once, with the query as Access.Inbox.
+// An approval is hidden while the host's policy decides about it (Question.HiddenUntil). Pages end at
+// about 4 MiB. Authorize is asked once, with the query as Access.Inbox.
 func (c *Client) Inbox(ctx context.Context, query InboxQuery) (InboxPage, error) {
 	r := inboxReader{query: &query, limit: cmp.Or(query.Limit, 100)}
 	err := c.readInbox(ctx, &r)

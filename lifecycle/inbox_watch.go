@@ -12,20 +12,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// All watches of a client share one tracker, which the store's hints wake. Since hints may be lost,
-// it also lists the waiting runs every few seconds.
-
 // InboxChange is a change of an inbox.
 type InboxChange struct {
-	// Reload: the whole inbox must be listed, at the beginning of a watch and when more has changed
-	// than it remembers. Nothing else is set then.
+	// Reload: list the whole inbox, at the beginning of a watch and when more has changed than it
+	// remembers. No other field is set.
 	Reload bool
 	// RunID is the run whose open questions have changed.
 	RunID string
 	// Questions are the run's questions now in the inbox, changed or not, by number.
 	Questions []InboxQuestion
-	// Gone are the numbers of the run's questions that left the inbox: settled, reassigned, or
-	// voted on by its person. The caller may not have seen all of them.
+	// Gone are the numbers of the run's questions that left the inbox, seen or not: settled,
+	// reassigned, or voted on by its person.
 	Gone []int
 }
 
@@ -36,7 +33,7 @@ type InboxWatch struct {
 	tracker *inboxTracker
 	wake    chan struct{}
 
-	mu      sync.Mutex         // guards the following fields
+	mu      sync.Mutex         // guards the fields below
 	query   InboxQuery         // with the principals as last read
 	waiting store.WaitingQuery // from query
 	reload  bool
@@ -53,8 +50,8 @@ type watchedRun struct {
 const (
 	// maxWatched limits the changed runs that a watch remembers. A slower reader lists its inbox.
 	maxWatched = 1000
-	// inboxRescan is the interval of listing the waiting runs. Listing takes at most 1/inboxShare
-	// of the time.
+	// inboxRescan is the interval of listing the waiting runs, which takes 1/inboxShare of the time at
+	// most.
 	inboxRescan = 5 * time.Second
 	inboxShare  = 20
 	// maxInboxHints limits the changed runs remembered between two reads.
@@ -62,16 +59,15 @@ const (
 )
 
 // WatchInbox reports changes of the inbox that Inbox lists for the query; After and Limit are
-// ignored. A question changes when it is asked, claimed, released, reminded of, escalated,
-// reassigned, extended, voted on, settled or revealed (Question.HiddenUntil), but not when its claim
-// expires (see Question.Claim).
+// ignored. A question changes when it has an event, or becomes visible (Question.HiddenUntil), but
+// not when its claim expires (Question.Claim).
 //
 // The first InboxChange has Reload set. A caller that then lists the inbox and applies later
 // changes has the current inbox, usually at once with a store.Watcher, and a few seconds late at
 // most while the store answers. Several changes of a run may be reported as one.
 //
-// All watches of a client together read changed runs, and list all waiting runs every 5 seconds,
-// less often if that takes more than a quarter of a second. Authorize is asked as for Inbox, and
+// All watches of a client together list all waiting runs every 5 seconds, less often if that takes
+// more than a quarter of a second, since hints may be lost. Authorize is asked as for Inbox, and
 // again by InboxWatch.Recheck.
 func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch, error) {
 	query.After, query.Limit = "", 0
@@ -88,8 +84,7 @@ func (c *Client) WatchInbox(ctx context.Context, query InboxQuery) (*InboxWatch,
 	return w, nil
 }
 
-// Next waits for the next change, until ctx ends. After an end of ctx call it again: nothing is
-// lost.
+// Next waits for the next change, until ctx ends. Call it again then: no change is lost.
 func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 	for {
 		if change, ok := w.drainOne(); ok {
@@ -104,7 +99,7 @@ func (w *InboxWatch) Next(ctx context.Context) (InboxChange, error) {
 }
 
 // Recheck asks Authorize again whether the client's actor may see the inbox, and the directory for
-// whom the person may act. If that has changed, the next change has Reload set.
+// whom the person may act. If that changed, the next change has Reload set.
 func (w *InboxWatch) Recheck(ctx context.Context) error {
 	w.mu.Lock()
 	query, was := w.query, w.query.For.Principals
@@ -229,7 +224,7 @@ func (s *inboxWatches) leave(w *InboxWatch) {
 	}
 }
 
-// inboxTracker tracks the waiting runs, and passes on their changes. Only its goroutine reads the
+// inboxTracker tracks the waiting runs for all watches of a client. Only its goroutine reads the
 // store and writes waiting.
 type inboxTracker struct {
 	client *Client
@@ -237,16 +232,14 @@ type inboxTracker struct {
 	done   chan struct{} // closed at the goroutine's end
 	wake   chan struct{}
 
-	mu      sync.Mutex
-	watches map[*InboxWatch]struct{} // guarded by mu
-	ready   bool                     // guarded by mu; waiting is complete
-	waiting map[string]*Run          // guarded by mu; the waiting runs, with the data that watches
-	// compare
-	hinted  map[string]*Run // guarded by mu; runs that have changed, by id; nil: to be read
-	applied map[string]*Run // guarded by mu; members of hinted being applied
-	rescan  bool            // guarded by mu; any run may have changed
-	// guarded by mu; when the first hidden question of a waiting run becomes visible, by run id
-	reveals map[string]time.Time
+	mu      sync.Mutex // guards the fields below
+	watches map[*InboxWatch]struct{}
+	ready   bool                 // waiting is complete
+	waiting map[string]*Run      // the waiting runs, by id, reduced by inboxPart
+	hinted  map[string]*Run      // runs that have changed; nil: to be read
+	applied map[string]*Run      // members of hinted being applied
+	rescan  bool                 // any run may have changed
+	reveals map[string]time.Time // when the run's first hidden question becomes visible
 }
 
 func startInboxTracker(c *Client) *inboxTracker {
@@ -311,8 +304,8 @@ func (t *inboxTracker) run(ctx context.Context) {
 	}
 }
 
-// revealDue notifies the watches of the questions that have become visible by time, and returns the
-// time until the next one does, at most inboxRescan.
+// revealDue notifies the watches of questions that became visible by time, and returns the time until
+// the next one does, at most inboxRescan.
 func (t *inboxTracker) revealDue() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -363,7 +356,7 @@ func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Dur
 	return max(interval, inboxShare*took) - node.MonotonicNow(t.client.proc.Clock).Sub(scanned)
 }
 
-// note receives each hint and keeps the hints of runs that wait, or waited.
+// note keeps the hints of runs that wait, or waited.
 func (t *inboxTracker) note(hint store.Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -461,7 +454,7 @@ func (t *inboxTracker) scan(ctx context.Context) error {
 	return nil
 }
 
-// apply stores a run's current record (nil: no such run), and notifies the watches of a change.
+// apply stores a run's current record, nil for none, and notifies the watches of a change.
 func (t *inboxTracker) apply(id string, run *Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -486,7 +479,7 @@ func (t *inboxTracker) apply(id string, run *Run) {
 	}
 }
 
-// inboxPart returns the parts of a run that decide which inboxes its questions are in.
+// inboxPart returns the parts of a run that decide about inboxes.
 func inboxPart(r *Run) *Run {
 	part := &Run{ID: r.ID, Version: r.Version, CreatedAt: r.CreatedAt, State: r.State, Pool: r.Pool, Key: r.Key,
 		Labels: r.Labels, Deadline: r.Deadline}

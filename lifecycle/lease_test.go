@@ -190,7 +190,7 @@ func recoverAs(tb testing.TB, c *Client, node string) (Recovery, error) {
 	r := c.proc.NewRecoverer(tb.Context(), node, nil)
 	err := r.Pass(tb.Context())
 	r.Wait()
-	done, _ := r.Drain()
+	done, _ := r.TakeResults()
 	return Recovery(done), err
 }
 

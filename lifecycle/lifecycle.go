@@ -28,83 +28,74 @@ type Config struct {
 	// Store keeps the runs. Nil: in memory, lost with the process. A store.Timekeeper also provides
 	// the time; see Clock.
 	Store store.Store
-	// Engine executes runs whose spec names no engine; Engines has the others by name: one at
-	// least, 1000 at most. Runs of other engines stay queued for a node that has their engine;
-	// Stats counts them, and says since when they wait.
+	// Engine executes runs whose spec names no engine; Engines has the others by name, 1 to 1000 in
+	// all. Runs of other engines stay queued for a node that has their engine; Stats counts them.
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
 	// Pools are created or changed by New. The default pool always exists, with DefaultCapacity
 	// unless configured.
 	Pools []Pool
-	// Dir has the runs' folders: DIR/<run id>/work, artifacts, transcripts and home, private to
-	// this user. A folder of another run, for instance of another store or a pruned run, is not
-	// used: see Lifecycle.Folder. If Dir is empty, turns have no folders: engines of Go code need
-	// none, engines with child processes refuse these turns. New creates a missing Dir, and fails
-	// if it cannot write there.
+	// Dir has the runs' folders: DIR/<run id>/work, artifacts, transcripts and home, private to this
+	// user; see Lifecycle.Folder. If Dir is empty, turns have no folders: engines with child
+	// processes refuse these turns. New creates a missing Dir, and fails if it cannot write there.
 	//
-	// Nodes on several machines should share Dir: a node without a run's folders fails the turn
-	// with WORKSPACE_MISSING.
+	// Nodes on several machines should share Dir: a node without a run's folders fails its turn with
+	// WORKSPACE_MISSING.
 	Dir string
 
 	// Concurrency limits the turns that this process executes at the same time; 64 when zero.
 	Concurrency int
 	// Lease is how long other nodes wait for a silent process before they take over its runs; at
-	// least 1 s. When zero, 60 s on a store with its own clock (store.Timekeeper), that is a server,
-	// whose failover the lease should outlast; else 15 s. It is renewed every third of this time; on
-	// a server every 5 s at least.
+	// least 1 s. When zero, 60 s on a store.Timekeeper, a server whose failover the lease should
+	// outlast; else 15 s. It is renewed every third of this time; on a server every 5 s at least.
 	Lease time.Duration
-	// Grace is how long a shutdown waits for turns: 10 s when zero, not at all when negative, until
-	// all have finished when UntilDone. Then it interrupts the remaining turns; their later results
-	// are no success. Unless Grace is UntilDone, Serve returns at most 43 s after Grace, even if
-	// engines hang.
+	// Grace is how long a shutdown waits for turns before it interrupts them: 10 s when zero, not at
+	// all when negative, until all have finished when UntilDone. Otherwise Serve returns at most 43 s
+	// after Grace, even if engines hang.
 	Grace time.Duration
 	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then
-	// neither end a run nor lose an answer. It sets these defaults for runs whose spec does not,
-	// unless the fields below are set:
+	// neither end a run nor lose an answer. It sets these defaults, unless the fields below are set:
 	//
 	//   - Retry: transient failures are retried DefaultRetries times.
 	//   - OnInterrupt is Ask: only people know whether an interrupted turn may be repeated, so its
 	//     run is held until an operator decides.
 	//   - Hold is HoldOn: runs are held if an operator can repair the cause.
 	//
-	// Held runs need an operator: list them with Runs(Query{Held: true}), count them with Stats,
-	// and decide with Resume. Otherwise these runs fail immediately, for hosts that submit again.
+	// Operators list held runs with Runs(Query{Held: true}), count them with Stats, and decide with
+	// Resume. Without Forgiving these runs fail immediately, for hosts that submit again.
 	//
 	// Earlier releases cannot read held runs: set Forgiving after their nodes have been replaced.
 	Forgiving bool
 	// Retry is the default for runs whose spec has none. Nil: a transient failure fails these runs.
 	Retry *Retry
-	// OnInterrupt is the policy for interrupted turns of runs whose spec has none: Fail (also when
-	// empty), Repeat or Ask.
+	// OnInterrupt is the default for runs whose spec has none: Fail (also when empty), Repeat or Ask.
 	OnInterrupt OnInterrupt
-	// Hold is the default for runs whose spec has none: HoldOn holds runs if an operator can repair
-	// the cause, HoldOff (also when empty) fails them.
+	// Hold is the default for runs whose spec has none: HoldOn, or HoldOff (also when empty).
 	Hold HoldPolicy
 	// Poll is how long the scheduler and followers wait for a hint before they read the store; 1 s
 	// when zero.
 	Poll time.Duration
 
-	// Clock provides the time for deadlines, events and records. Nil: the store's clock if it is a
+	// Clock provides the time for deadlines, events and records. Nil: the clock of a
 	// store.Timekeeper, so that a wrong clock of a node does not move deadlines; otherwise
 	// SystemClock. A store.Timekeeper's clock always judges leases.
 	Clock Clock
 	// Logger is slog.Default when nil. It gets one record a minute of an error that is tried again.
 	Logger *slog.Logger
-	// Observer gets a notice of each change by this process.
+	// Observer gets notices of the changes by this process.
 	Observer Observer
-	// Authorize decides about each call of this process that reads or changes runs. See
-	// ClientConfig.Authorize.
+	// Authorize decides about the calls of this process: see ClientConfig.Authorize.
 	Authorize Authorize
 	// Policy decides about approvals before people see them. They are hidden from inboxes and
-	// notices until it has left them to people, or PolicyTimeout is over. Set it on all nodes, since
-	// the node whose turn asks hides its question, and any node decides. Nodes may have different
-	// versions of it. Authorize is not called for its decisions.
+	// notices until it has left them to people, or PolicyTimeout is over. Set it on all nodes, in any
+	// version: the node whose turn asks hides the question, and any node decides. Authorize is not
+	// called for its decisions.
 	//
 	// Nil: people decide about all approvals. Earlier releases cannot read a run while the policy may
-	// decide its question, also after PolicyTimeout until a person acts on it: set Policy after their
-	// nodes have been replaced.
+	// decide its question, and then until a person acts on it: set Policy after their nodes have been
+	// replaced.
 	Policy Policy
-	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero, whole seconds, at most
+	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero; whole seconds, up to
 	// MaxPolicyTimeout.
 	PolicyTimeout time.Duration
 	// Directory names the people for whom an actor may act. See ClientConfig.Directory.
@@ -114,7 +105,7 @@ type Config struct {
 // MaxPolicyTimeout limits Config.PolicyTimeout.
 const MaxPolicyTimeout = time.Hour
 
-// UntilDone as Config.Grace lets every turn finish. Meanwhile nothing is claimed, and the lease is
+// UntilDone as Config.Grace lets every turn finish. Until then nothing is claimed, and the lease is
 // renewed. A turn whose engine never returns keeps Serve from ending.
 const UntilDone = time.Duration(math.MaxInt64)
 
@@ -146,7 +137,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.proc.Engines = engines
-	c.proc.Host = decide.HostPolicy{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
+	c.proc.Host = decide.HostDefaults{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
 	if cfg.Policy != nil {
 		c.proc.Policy, c.proc.Host.HideFor = cfg.Policy, cfg.PolicyTimeout
 	}
@@ -168,8 +159,8 @@ func New(cfg Config) (*Lifecycle, error) {
 	return l, nil
 }
 
-// allEngines returns the engines by name. An engine that keeps data by run id is replaced by a copy
-// with a separate scope, since another Lifecycle may have runs with the same ids.
+// allEngines returns the engines by name. An engine.Scoped, which keeps data by run id, gets a separate
+// scope, since another Lifecycle may have runs with the same ids.
 func (c Config) allEngines() (map[string]engine.Engine, error) {
 	engines := maps.Clone(c.Engines)
 	if engines == nil {
@@ -208,8 +199,8 @@ func onServer(s store.Store) bool {
 	return ok
 }
 
-// pace is the interval of heartbeats and recovery passes. On a server it does not grow with the
-// lease: a dead process on the same machine, a lost acknowledgement and a cancel are found by them.
+// pace is the interval of heartbeats and recovery passes. They find a dead process on the same
+// machine, a lost acknowledgement and a cancel, so on a server it does not grow with the lease.
 func (c *Config) pace() time.Duration {
 	if onServer(c.Store) {
 		return min(c.Lease/3, 5*time.Second)
@@ -280,8 +271,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// ensureWritable creates the folder and writes a file: a node with an unusable folder would fail
-// every run that it claims.
+// ensureWritable creates the folder and writes a file: otherwise every claimed run would fail.
 func ensureWritable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -316,15 +306,15 @@ func (l *Lifecycle) setPools() error {
 
 // Serve claims and executes runs, fires deadlines and recovers runs of dead processes, until ctx
 // ends. Then it lets turns finish for Config.Grace, interrupts the rest, ends resident processes,
-// releases its lease, and returns nil. A turn whose engine was not called yet returns to the queue;
-// any other interrupted turn is repeated, held, or fails with ORCHESTRATOR_RESTART_INTERRUPTED, as
-// the spec or Config.OnInterrupt says.
+// releases its lease, and returns nil. A turn whose engine was not called returns to the queue; any
+// other interrupted turn is repeated, held, or fails with ORCHESTRATOR_RESTART_INTERRUPTED, as the
+// spec or Config.OnInterrupt says.
 //
 // Serve waits for everything that it has started, except engine code that ignores its context: it
 // returns at most 43 s after Grace. A *StuckError (ErrStuck) then lists the unreturned calls, which
-// can change no run. Serve returns ErrServing if the Lifecycle serves already, an error if the node
-// cannot join the store, and store.ErrClosed (wrapped) if the store was closed. Other errors of the
-// store, including a lost lease, are logged and retried.
+// can change no run. Other errors are ErrServing if the Lifecycle serves already, store.ErrClosed
+// (wrapped) if the store was closed, or why the node cannot join the store. Serve logs and retries
+// other errors of the store, including a lost lease.
 func (l *Lifecycle) Serve(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -382,10 +372,9 @@ func (l *Lifecycle) rejoin(ctx context.Context) (*node.Node, error) {
 }
 
 // Ready returns nil if this process can execute runs: Serve runs, its lease is valid, and the store
-// answers and still lists the node. Otherwise the error names the missing condition. It is meant for
-// readiness probes: it does not ask Authorize, and its cost does not depend on the number of runs.
-// A process that is shutting down stays ready until Serve returns, so end the probe's success with
-// Serve's context.
+// answers and still lists the node. Otherwise the error names the missing condition. It is for
+// readiness probes: cheap, and without Authorize. A process that is shutting down stays ready until
+// Serve returns, so end the probe's success with Serve's context.
 func (l *Lifecycle) Ready(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -407,8 +396,8 @@ func (l *Lifecycle) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Folder is a run's folder in Config.Dir, which holds work, artifacts, transcripts and home:
-// DIR/<run id>, or, if that belongs to another run, DIR/<run id>~<digest>. It is empty without a
+// Folder is a run's folder in Config.Dir: DIR/<run id>, or, if that belongs to another run, for
+// instance a pruned one or one of another store, DIR/<run id>~<digest>. It is empty without a
 // Config.Dir, and may not exist before the run's first turn.
 func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	run, err := l.Get(ctx, id)

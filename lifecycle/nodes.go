@@ -68,14 +68,13 @@ type Recovery struct {
 	Failed   int // runs whose context is lost
 }
 
-// Recover settles the runs of dead processes. Serve does so at its start and whenever a lease
-// expires; calls are idempotent and may be concurrent. On a store.Local, only Serve takes over a
+// Recover settles the runs of dead processes, as Serve does at its start and whenever a lease
+// expires. It is idempotent, and safe to call concurrently. On a store.Local, only Serve takes over a
 // live but silent process, after observing it for a lease. If this process serves, its own node
-// counts as alive, whatever the clock.
+// counts as alive.
 //
-// Parked runs of resumable engines belong to no process: they are neither written nor counted. They
-// fail only if the engine refuses their session: Recover asks engines that implement engine.Checker
-// about each, and Serve does so slowly in the background.
+// Parked runs of resumable engines belong to no process. They fail only if the engine, an
+// engine.Checker, refuses their session: Recover asks about each, and Serve slowly in the background.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 	if err := c.check(ctx); err != nil {
 		return Recovery{}, err

@@ -25,30 +25,26 @@ import (
 // receives their number. Panics are logged.
 //
 // A notice may be lost: when the process dies or never learns that its commit was stored, and when
-// the queue is full. For data that must not be lost, use the run's events. Only the committing
-// process gets a notice. Commits in a transaction of the host (Client.On) have none, because their
-// outcome is unknown to the library.
-//
-// Notices arrive in the order in which this process learned of its commits. Almost simultaneous
-// commits of one run may be in the wrong order: compare their Versions.
+// the queue is full. For data that must not be lost, use the run's events. Commits in a transaction
+// of the host (Client.On) have no notices, because their outcome is unknown to the library. Almost
+// simultaneous commits of one run may be in the wrong order: compare their Versions.
 type Observer struct {
 	// Start is not a notice: the worker calls it right before the engine and waits, so it must
-	// return immediately. It may be called concurrently. It returns the engine's context, which
-	// must be derived from ctx, and a text that identifies the turn's trace, such as a traceparent:
-	// at most 256 bytes of UTF-8. The turn's last commit stores a non-empty text as Run.Trace. If
-	// Start panics, the turn continues without it.
+	// return immediately. It may be called concurrently. It returns the engine's context, derived
+	// from ctx, and a text that identifies the turn's trace, such as a traceparent: at most 256 bytes
+	// of UTF-8, which the turn's last commit stores as Run.Trace. If Start panics, the turn continues
+	// without it.
 	Start func(ctx context.Context, turn StartedTurn) (forEngine context.Context, trace string)
 	// Transition is called for a submission and for each change of a run's state.
 	Transition func(Transition)
 	// Turn is called when a turn of this process has ended, after the transition.
 	Turn func(EndedTurn)
-	// Settled is called when a question is settled: by a reply, an automatic decision, or the end
-	// of its run.
+	// Settled is called when a question is settled, also by the end of its run.
 	Settled func(Settlement)
-	// Blocked is called when a turn is retried later or the run is held. The Block has the reason.
+	// Blocked is called when a turn is retried later or the run is held.
 	Blocked func(BlockedRun)
 	// LeaseLost is called when this process has lost its lease, so that others may take over its
-	// runs. Serve rejoins by itself.
+	// runs. Serve rejoins.
 	LeaseLost func(LostLease)
 	// Dropped receives the number of notices dropped since its last call.
 	Dropped func(notices int)
@@ -93,18 +89,17 @@ type EndedTurn struct {
 	ObservedRun
 	// State is the run's state after the turn.
 	State State
-	// Stored reports that the turn's end was stored. Otherwise the run was canceled, another node
-	// has taken it over, or the store does not answer.
+	// Stored reports that the turn's end was stored. Otherwise the run was canceled or taken over, or
+	// the store does not answer.
 	Stored bool
 	// Queued is the run's time in the queue.
 	Queued time.Duration
 	// Usage is the turn's usage. Worked is set even if the engine reported none, and excludes waits
-	// for people: see Settlement.
+	// for people.
 	Usage Usage
 	// Meta is the Meta of the run's Spec.
 	Meta map[string]string
-	// Context is what Start returned for the engine; nil if Start failed, or neither it nor the
-	// engine was called.
+	// Context is what Start returned for the engine; nil if Start failed or was not called.
 	Context context.Context //nolint:containedctx // it connects Start with Turn, and ends nothing
 }
 
@@ -129,8 +124,7 @@ type LostLease struct {
 	At   time.Time
 }
 
-// observed describes a run after a commit. It shares no memory with the record, which other
-// goroutines read.
+// observed describes a run after a commit, without sharing memory with the record.
 func observed(r *store.Run) ObservedRun {
 	return ObservedRun{
 		RunID: r.ID, Engine: r.Engine, Pool: r.Pool, Key: r.Key, Labels: maps.Clone(r.Labels), Attempt: r.Attempt,
@@ -143,14 +137,13 @@ type notices struct {
 	observer Observer
 	log      *slog.Logger
 
-	mu         sync.Mutex
-	waiting    []any         // guarded by mu; the waiting notices are those from first on
-	first      int           // guarded by mu; of waiting, the next notice
-	dropped    int           // guarded by mu; dropped since the last call of Dropped
-	faults     uint64        // guarded by mu; calls that panicked or ended their goroutine
-	delivering bool          // guarded by mu; a goroutine delivers
-	idle       chan struct{} // guarded by mu; nil without waiters; closed by the delivering goroutine
-	// when it ends
+	mu         sync.Mutex    // guards the fields below
+	waiting    []any         // the waiting notices, from first
+	first      int           // of waiting, the next notice
+	dropped    int           // since the last call of Dropped
+	faults     uint64        // calls that panicked or ended their goroutine
+	delivering bool          // a goroutine delivers
+	idle       chan struct{} // closed when it ends; nil without waiters
 }
 
 // newNotices returns nil for an observer without functions.
@@ -162,8 +155,8 @@ func newNotices(o Observer, log *slog.Logger) *notices {
 	return &notices{observer: o, log: log}
 }
 
-// add queues a notice, a pointer to the argument of an observer's function, or counts it as dropped
-// if the queue is full. It never blocks.
+// add queues a notice, a pointer to the argument of an observer's function, or drops it if the queue
+// is full.
 func (n *notices) add(notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -182,8 +175,8 @@ func (n *notices) add(notice any) {
 	}
 }
 
-// deliver calls the observer until the queue is empty. If the observer panics or ends this
-// goroutine, a new goroutine continues.
+// deliver calls the observer until the queue is empty. If the observer panics or ends the goroutine, a
+// new one continues.
 func (n *notices) deliver() {
 	var notice any
 	defer func() {
@@ -193,8 +186,7 @@ func (n *notices) deliver() {
 		n.noteFault(recover())
 		go n.deliver()
 	}()
-	runtime.Gosched() // yield, so that the committing goroutine's next commits are delivered
-	// together with this one
+	runtime.Gosched() // so that the committing goroutine's next commits are delivered together with this one
 	for {
 		if notice = n.next(); notice == nil {
 			return
@@ -225,8 +217,7 @@ func (n *notices) call(notice any) {
 // keptNotices is the largest queue capacity that is reused.
 const keptNotices = 256
 
-// next removes and returns the next notice. Without one, it marks the delivery as ended and returns
-// nil.
+// next removes and returns the next notice. Without one, it ends the delivery and returns nil.
 func (n *notices) next() (notice any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -251,8 +242,8 @@ func (n *notices) next() (notice any) {
 	return notice
 }
 
-// noteFault logs the first, second, fourth, eighth … call that panicked or ended its goroutine, so
-// that a constantly panicking observer does not fill the log.
+// noteFault logs the first, second, fourth, eighth … fault, so that a constantly panicking observer
+// does not fill the log.
 func (n *notices) noteFault(fault any) {
 	n.mu.Lock()
 	n.faults++
@@ -350,7 +341,7 @@ func (n *notices) StartTurn(ctx context.Context, r *store.Run, at time.Time, met
 	return forEngine, trace
 }
 
-// TurnEnded adds the notice of a turn's end. r is the run's latest record known to this node.
+// TurnEnded adds the notice of a turn's end.
 func (n *notices) TurnEnded(r *store.Run, turn node.EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return
@@ -374,8 +365,7 @@ func cloned[T any](p *T) *T {
 	return &c
 }
 
-// transitionIn finds a commit's submission or change of state: its last event, or the one before a
-// question.
+// transitionIn finds a commit's submission or change of state.
 func transitionIn(events []store.Event) (from State, trigger Trigger, ok bool) {
 	for _, e := range slices.Backward(events) {
 		if from, trigger, ok := fcmp.ChangeIn(e.Body); ok {

@@ -14,20 +14,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A claim reserves an open question for one person; a reassignment replaces its audience. Each is
-// one commit with the event interaction.changed, and competes with replies, deadlines and other
-// changes: one of them wins.
-
 // Claim reserves an open question for the client's actor (Client.As): no other person can answer or
-// claim it before until. Repeating it changes the time. The steps and the end of the question's
-// wait are not delayed, and an escalation ends the claim.
+// claim it before until. Repeating it changes the time. It delays no step or end of the question's
+// wait; an escalation ends it.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
-// ErrNotDeputy, ErrClaimed (a *ClaimedError: by whom, and until when), ErrNotWaiting (a *WaitError: no such
-// question), ErrSettled (a *SettledError), ErrTooMany (MaxChanges), and an *ArgumentError in three
-// cases: the actor has no ID, several people decide the question, or until is not after now and at
-// most interaction.MaxClaim later. After any other error the question may or may not be claimed:
-// call again.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked, ErrNotDeputy, ErrClaimed,
+// ErrNotWaiting, ErrSettled, ErrTooMany (MaxChanges), and an *ArgumentError: the actor has no ID,
+// several people decide the question, or until is not after now and at most interaction.MaxClaim
+// later. After any other error call again: the question may be claimed.
 func (c *Client) Claim(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -39,47 +33,44 @@ func (c *Client) Claim(ctx context.Context, id string, question int, until time.
 		return &ArgumentError{"actor", quote(""), "an ID: call Claim of Client.As", nil}
 	}
 	until = until.UTC().Truncate(time.Microsecond)
-	return c.changeOpenQuestion(ctx, ActionClaim, id, question, func(*Question, Actor, time.Time) (Action, error) {
-		return ActionClaim, nil
-	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
-		return decide.Claim(run, q, by, until, now)
+	return c.changeOpenQuestion(ctx, id, question, questionChange{
+		action: ActionClaim,
+		change: func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+			return decide.Claim(run, q, by, until, now)
+		},
 	})
 }
 
 // Release releases the client's actor's claim of a question; without a claim it does nothing. Only
-// the host itself (the zero Actor), and actors whom Authorize allows ActionOverrule, can release
-// another person's claim.
+// the zero Actor, and actors whom Authorize allows ActionOverrule, can release another person's.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrClaimed (a *ClaimedError: by another
-// person), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError). After any
-// other error the question may or may not be released: call again.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotDeputy, ErrClaimed, ErrNotWaiting,
+// ErrSettled. After any other error call again.
 func (c *Client) Release(ctx context.Context, id string, question int) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
 	}
-	return c.changeOpenQuestion(ctx, ActionRelease, id, question, func(q *Question, by Actor, now time.Time) (
-		Action, error) {
-		return c.actionOrOverrule(ActionRelease, q.CheckClaim(by, now))
-	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
-		if !q.Claim.Lasts(now) {
-			return nil, c.confirmReleased(ctx, id, question, now)
-		}
-		return decide.Release(run, q, by, now)
+	return c.changeOpenQuestion(ctx, id, question, questionChange{
+		action: ActionRelease,
+		right:  (*Question).CheckClaim,
+		change: func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+			if !q.Claim.Lasts(now) {
+				return nil, c.confirmReleased(ctx, id, question, now)
+			}
+			return decide.Release(run, q, by, now)
+		},
 	})
 }
 
-// Reassign replaces the audience of an open question, and ends a claim. From is the audience that
+// Reassign replaces the audience of an open question, and ends a claim. from is the audience that
 // the caller saw (Question.To); if it has changed, the call is refused. Excepted users stay
 // excepted, and votes stay. Allowed for the current audience, unless another person has claimed the
-// question, for the host itself (the zero Actor), and for actors whom Authorize allows
-// ActionOverrule.
+// question, for the zero Actor, and for actors whom Authorize allows ActionOverrule.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError),
-// ErrClaimed (a *ClaimedError: by whom, and until when), ErrReassigned (a *ReassignedError: the
-// current audience), ErrNotWaiting (a *WaitError: no such question), ErrSettled (a *SettledError),
-// ErrTooMany (MaxChanges), an *ArgumentError (to admits no one, or fewer people than must decide,
-// or has names that cannot be stored). After any other error the question may or may not be
-// reassigned: read it.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked, ErrNotDeputy, ErrClaimed,
+// ErrReassigned, ErrNotWaiting, ErrSettled, ErrTooMany (MaxChanges), and an *ArgumentError: to admits
+// no one, or fewer people than must decide, or has names that cannot be stored. After any other
+// error read the question: it may be reassigned.
 func (c *Client) Reassign(ctx context.Context, id string, question int, from *Audience, to Audience) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -91,20 +82,32 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	if !interaction.Enough(1, &to) {
 		return &ArgumentError{"to", decide.ForNobody, decide.WantSomebody, nil}
 	}
-	return c.changeOpenQuestion(ctx, ActionReassign, id, question, func(q *Question, by Actor, now time.Time) (
-		Action, error) {
-		if !q.To.Admits(by) {
-			return c.actionOrOverrule(ActionReassign, &NotAskedError{ID: question, Actor: by, To: *q.To.Clone()})
-		}
-		return c.actionOrOverrule(ActionReassign, q.CheckClaim(by, now))
-	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
-		return decide.Reassign(run, q, by, from, to, now)
+	return c.changeOpenQuestion(ctx, id, question, questionChange{
+		action: ActionReassign,
+		right: func(q *Question, by Actor, now time.Time) error {
+			if !q.To.Admits(by) {
+				return &NotAskedError{ID: question, Actor: by, To: *q.To.Clone()}
+			}
+			return q.CheckClaim(by, now)
+		},
+		change: func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+			return decide.Reassign(run, q, by, from, to, now)
+		},
 	})
 }
 
-// actionOrOverrule returns the action for Authorize. refusal says why the actor has no right to the
-// call, or is nil. The host itself, and actors whom Authorize allows ActionOverrule, may overrule
-// it; without an Authorize, only the host.
+// questionChange is a command that changes an open question. Its functions get the question as just
+// read, and the actor with a deputy's principal.
+type questionChange struct {
+	action Action
+	// right says why the actor has no right to the change, unless nil; see actionOrOverrule.
+	right func(q *Question, by Actor, now time.Time) (refusal error)
+	// change returns the commit, or nil if nothing changes.
+	change func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error)
+}
+
+// actionOrOverrule returns the action for Authorize, or an error without the right to it. A refusal
+// can be overruled by the host itself, and by actors whom Authorize allows ActionOverrule.
 func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) {
 	switch {
 	case refusal == nil:
@@ -115,35 +118,36 @@ func (c *Client) actionOrOverrule(action Action, refusal error) (Action, error) 
 	return ActionOverrule, nil
 }
 
-// changeOpenQuestion executes a command that changes an open question. right returns the action for
-// Authorize, or an error if the actor may not take it; change returns the commit, or nil if nothing
-// changes. Both get the question as just read, and the actor with a deputy's principal.
-func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id string, question int,
-	right func(q *Question, by Actor, now time.Time) (Action, error),
-	change func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error)) error {
+// changeOpenQuestion carries out a change, if the question is open and the actor may change it.
+func (c *Client) changeOpenQuestion(ctx context.Context, id string, question int, command questionChange) error {
+	action := command.action
 	cmd := node.Command{Verb: string(action), Run: id, Question: question}
 	return c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
-		run, q, refusal, err := c.openQuestion(ctx, id, question)
+		run, status, err := c.readOpenQuestion(ctx, id, question)
 		if err != nil {
 			return nil, cmd.Failed(err)
 		}
-		if refusal != nil {
-			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
+		q := status.question
+		if !status.open {
+			return nil, cmp.Or(c.allow(ctx, action, run, q), status.refusal)
 		}
 		by := c.actor
 		now := decide.Later(c.proc.Now(), run.UpdatedAt)
 		if err := c.deputies.check(ctx, &by, now); err != nil {
 			return nil, cmd.Failed(err)
 		}
-		asked, denied := right(q, by, now)
+		asked, denied := action, error(nil)
+		if command.right != nil {
+			asked, denied = c.actionOrOverrule(action, command.right(q, by, now))
+		}
 		if err := c.allowActor(ctx, by, asked, run, q); err != nil {
 			return nil, err
 		}
 		if denied != nil {
 			return nil, cmd.Failed(denied)
 		}
-		cm, err := change(run, q, by, now)
-		if err == nil && cm != nil && action != ActionRelease { // who could claim may release
+		cm, err := command.change(run, q, by, now)
+		if err == nil && cm != nil && action != ActionRelease { // a claim can always be released
 			err = c.checkChanges(ctx, run)
 		}
 		if bad := (*decide.BadArgument)(nil); errors.As(err, &bad) {
@@ -157,13 +161,11 @@ func (c *Client) changeOpenQuestion(ctx context.Context, action Action, id strin
 }
 
 // MaxChanges limits consecutive changes of open questions by people, as a run's last events:
-// claims, releases, Reassign and Extend. More fail with ErrTooMany until a question is answered or
-// a step of a wait is executed. Replies and releases are always possible, and the host itself has
-// no limit.
+// claims, releases, Reassign and Extend. More fail with ErrTooMany until the run has another event,
+// such as a reply or a step of a wait. Releases and the host itself have no limit.
 const MaxChanges = 500
 
-// checkChanges returns an error if people may make no more changes of the run's open questions. It
-// usually reads only the event MaxChanges events ago, if any.
+// checkChanges enforces MaxChanges. It usually reads only the event MaxChanges events ago.
 func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 	if c.actor.IsZero() || run.Seq < MaxChanges {
 		return nil

@@ -417,13 +417,13 @@ func TestRecoveryPassesWholePagesOfAwaitedOrphans(t *testing.T) {
 		require.ErrorContains(t, s.Pass(t.Context()), "run "+last+": disk full")
 		full = nil
 		require.NoError(t, s.Pass(t.Context()))
-		done, _ := s.Drain()
+		done, _ := s.TakeResults()
 		require.Equal(t, node.Recovery{Failed: 1}, done)
 		in(t, lc.Client, last, fsm.StateFailed)
 
 		close(answer)
 		s.Wait()
-		done, late := s.Drain()
+		done, late := s.TakeResults()
 		require.NoError(t, late)
 		require.Equal(t, node.Recovery{Failed: awaited}, done)
 	})
@@ -436,12 +436,12 @@ func TestRecoverySettlesNoRunOfItsOwnNode(t *testing.T) {
 	orphaned(t, s, 3)
 	own := clientOf(t, s).proc.NewRecoverer(t.Context(), "dead", nil)
 	require.ErrorIs(t, own.Pass(t.Context()), store.ErrStaleEpoch)
-	done, _ := own.Drain()
+	done, _ := own.TakeResults()
 	require.Zero(t, done)
 
 	other := clientOf(t, s).proc.NewRecoverer(t.Context(), "alive", nil)
 	require.NoError(t, other.Pass(t.Context()))
-	done, _ = other.Drain()
+	done, _ = other.TakeResults()
 	require.Equal(t, node.Recovery{Failed: 3}, done)
 }
 
@@ -458,7 +458,7 @@ func TestRecoveryWritesOnceForAnExpiredLease(t *testing.T) {
 			require.Equal(t, expires, s.expires.Load())
 			pass(2 * time.Second)
 		}
-		done, _ := settler.Drain()
+		done, _ := settler.TakeResults()
 		require.Equal(t, node.Recovery{Nodes: 1}, done)
 	})
 }

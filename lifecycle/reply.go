@@ -12,20 +12,16 @@ import (
 
 // Reply answers the run's open question, or one of several: the run continues when their rule is
 // met. A reply to an approval by several people is a vote: the question stays open until enough
-// people have approved or rejected it. Exactly one of all replies to a question, deadlines and
-// cancels wins; a reply after the deadline wins if the deadline has not settled the question yet.
-// With a Key it is idempotent: the same key and body returns the first receipt, whatever the run's
-// state. If the question has an audience, only the receipt's author (Actor.Is) and the host get it;
-// another actor gets ErrSettled.
+// people have approved or rejected it. Of all replies, deadlines and cancels, exactly one wins; a
+// reply after the deadline wins if the deadline has not settled the question yet. With a Key it is
+// idempotent: the same key and body returns the first receipt, whatever the run's state. If the
+// question has an audience, only the receipt's author (Actor.Is) and the host get it; another actor
+// gets ErrSettled.
 //
 // Errors, with nothing written: ErrInvalidReply (a *ValueError if the question's schema rejects the
-// value), ErrQuestionChanged (a *ChangedError with the current question: the author saw another
-// one), ErrNotFound, ErrNotAllowed, ErrNotAsked (a *NotAskedError: the author is not in the
-// audience), ErrNotDeputy (a *NotDeputyError: the author may not act for Actor.For now), ErrClaimed
-// (a *ClaimedError: by another person), ErrVoted (a *VotedError: the author has voted),
-// ErrNotWaiting (a *WaitError: no such question, or not yet), ErrSettled (a *SettledError: it was
-// already settled), ErrKeyConflict. After any other error, including one of the context, the reply
-// may or may not have been accepted: call again with the same Key.
+// value), ErrQuestionChanged, ErrNotFound, ErrNotAllowed, ErrNotAsked, ErrNotDeputy, ErrClaimed,
+// ErrVoted, ErrNotWaiting, ErrSettled, ErrKeyConflict. After any other error, including one of the
+// context, call again with the same Key: the reply may have been accepted.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
 	if err := c.checkRun(ctx, id); err != nil {
 		return Receipt{}, err
@@ -45,11 +41,11 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	var receipt Receipt
 	cmd := node.Command{Verb: "reply to", Run: id}
 	err = c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
-		status, err := c.replyStatus(ctx, id, reply, &run)
+		status, err := c.readReplyStatus(ctx, id, reply, &run)
 		if err != nil {
 			return nil, cmd.Failed(err)
 		}
-		if status.pending {
+		if status.open {
 			if err := c.deputies.check(ctx, &reply.Actor, c.proc.Now()); err != nil {
 				return nil, cmd.Failed(err)
 			}
@@ -57,7 +53,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		if err := c.allowActor(ctx, reply.Actor, ActionReply, &run, status.question); err != nil {
 			return nil, err
 		}
-		if !status.pending {
+		if !status.open {
 			receipt = status.receipt
 			return nil, status.refusal
 		}
@@ -74,10 +70,9 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	return receipt, nil
 }
 
-// replyToRecent accepts the reply on a store.RecentReader's in-memory record, which saves the read
-// of the run. The commit compares the version, so it accepts no more than after a read. done is
-// false, with nothing written, unless the record, which may be stale, shows that the reply will be
-// accepted.
+// replyToRecent accepts the reply on a store.RecentReader's in-memory record of the run, which saves
+// a read. The record may be stale, but the commit compares its version. If it does not show that the
+// reply is accepted, done is false and nothing is written.
 func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
 	recent, ok := c.proc.Store.(store.RecentReader)
 	if !ok {
@@ -106,55 +101,52 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	}
 }
 
-// replyStatus is the stored status of a reply. If pending is set, the run waits with the question.
-// Otherwise the reply is a duplicate or is refused: Reply returns receipt or refusal.
+// replyStatus is the stored status of a reply to a question: the question is open; or the reply is a
+// duplicate, which gets the receipt; or it is refused.
 type replyStatus struct {
 	// question is the open question, or the settled one with the reply's key or number; nil if it
 	// was never asked.
 	question *Question
-	pending  bool
+	open     bool
 	receipt  Receipt // of the accepted reply with the same key and body
 	refusal  error
-	// settled: the receipt or refusal reports how the question was settled. The caller will not
-	// retry, so the result must be durable.
-	settled bool
+	// final: the caller will not retry, so the receipt or refusal must be durable.
+	final bool
 }
 
-// replyStatus reads the run, and the status of a reply to it. It reads a settlement again through
-// Confirm, since the first read may show a commit that is not durable.
-func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
-	status, err := readReplyStatus(ctx, c.proc.Store, id, reply, run)
-	if err == nil && status.settled {
-		return c.confirmedReplyStatus(ctx, id, reply, run)
+// readReplyStatus reads the run into run, and the status of a reply to it. It reads a final status
+// again through Confirm, since the first read may show a commit that is not durable.
+func (c *Client) readReplyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
+	status, err := replyStatusIn(ctx, c.proc.Store, id, reply, run)
+	if err == nil && status.final {
+		return c.confirmReplyStatus(ctx, id, reply, run)
 	}
 	return status, err
 }
 
-// confirmedReplyStatus is a separate function because Confirm's results escape to the heap.
-func (c *Client) confirmedReplyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
+// confirmReplyStatus is a separate function because Confirm's results escape to the heap.
+func (c *Client) confirmReplyStatus(ctx context.Context, id string, reply Reply, run *Run) (replyStatus, error) {
 	var confirmed struct {
 		run    Run
 		status replyStatus
 	}
 	err := c.proc.Store.Confirm(ctx, func(r store.Reader) (err error) {
-		confirmed.status, err = readReplyStatus(ctx, r, id, reply, &confirmed.run)
+		confirmed.status, err = replyStatusIn(ctx, r, id, reply, &confirmed.run)
 		return err
 	})
 	*run = confirmed.run
 	return confirmed.status, err
 }
 
-// readReplyStatus reads the run, and the settled question that the reply refers to by its key, or
-// else by its number. It returns an error if the store cannot be read; the status has the error to
-// return to the caller.
-func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, run *Run) (_ replyStatus, err error) {
+// replyStatusIn looks for an earlier reply with the key, an earlier vote, and the question, in this
+// order. It returns an error only if the store cannot be read.
+func replyStatusIn(ctx context.Context, r store.Reader, id string, reply Reply, run *Run) (_ replyStatus, err error) {
 	if *run, err = r.Run(ctx, id); err != nil {
 		return replyStatus{}, err
 	}
 	question := run.OpenQuestion(reply.ID)
-	pending := question != nil
 	// While a run waits with its first question, no key was used yet.
-	if reply.Key != "" && (!pending || run.Interactions > 1) {
+	if reply.Key != "" && (question == nil || run.Interactions > 1) {
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
 			receipt, refusal := replayedReceipt(id, record, reply)
@@ -162,7 +154,7 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 				receipt, refusal = Receipt{}, &SettledError{RunID: id, ID: record.Question.ID,
 					Resolution: record.Resolution, State: run.State}
 			}
-			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal, settled: true}, nil
+			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal, final: true}, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return replyStatus{}, err
@@ -171,8 +163,8 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply
 	if status, voted, err := readVote(ctx, r, run, reply); voted || err != nil {
 		return status, err
 	}
-	if pending {
-		return replyStatus{question: question, pending: true}, nil
+	if question != nil {
+		return replyStatus{question: question, open: true}, nil
 	}
 	return refusedReply(ctx, r, run, reply.ID)
 }
@@ -181,8 +173,8 @@ func receiptFor(cm *store.Commit, reply *Reply) Receipt {
 	return Receipt{RunID: cm.Run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Run.UpdatedAt}
 }
 
-// replayedReceipt returns the receipt of the accepted reply with this key, or ErrKeyConflict if
-// that reply had another body.
+// replayedReceipt returns the receipt of the accepted reply with this key, or ErrKeyConflict if its
+// body was another one.
 func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 	if reply.Actor.Is(accepted.Actor) {
 		reply.Actor.ID = accepted.Actor // as in a vote's digest
@@ -198,9 +190,8 @@ func replayedReceipt(id string, accepted Record, reply Reply) (Receipt, error) {
 		AcceptedAt: accepted.ResolvedAt, Replayed: true}, nil
 }
 
-// withholdsReceipt reports whether the actor may not get an accepted reply's receipt. If the
-// question has an audience, only the reply's author and the host may, even if another actor sends
-// the same text under the same key.
+// withholdsReceipt reports whether the actor may not get an accepted reply's receipt: if the question
+// has an audience, only the reply's author and the host may.
 func withholdsReceipt(accepted *Record, actor Actor) bool {
 	return accepted.Question.To != nil && !actor.IsZero() && !actor.Is(accepted.Actor)
 }
@@ -224,13 +215,13 @@ func refusedReply(ctx context.Context, r store.Reader, run *Run, interactionID i
 	if err != nil {
 		return replyStatus{}, err
 	}
-	return replyStatus{question: &record.Question, settled: true, refusal: &SettledError{
+	return replyStatus{question: &record.Question, final: true, refusal: &SettledError{
 		RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State,
 	}}, nil
 }
 
-// lostRecord returns an error if the run says that it has asked the question, which is neither open
-// nor recorded. The run may have been pruned, or its id reused, since it was read.
+// lostRecord returns an error if the run has asked the question, which is neither open nor recorded.
+// The run may have been pruned, or its id reused, since it was read.
 func lostRecord(ctx context.Context, r store.Reader, id string, number int) error {
 	q := store.HistoryQuery{After: number - 1, Limit: 1}
 	run, page, err := r.History(ctx, id, q)

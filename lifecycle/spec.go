@@ -45,15 +45,13 @@ const (
 // Spec is the job that a host submits. Only Prompt is required, or Input in its place.
 type Spec struct {
 	// ID is the caller's id for the run: 1 to MaxRunID of [A-Za-z0-9._-], beginning with a letter
-	// or digit but not with "child-", the prefix of children's ids (engine.Parent). Submitting the
-	// same id and spec again returns the run; another spec is a conflict. If empty, Submit makes an
-	// id; such ids sort by time.
+	// or digit but not with "child-", the prefix of children's ids (engine.Parent). It makes Submit
+	// idempotent. If empty, Submit makes an id; these ids sort by time.
 	ID string `json:"-"`
 	// Prompt is the agent's task; 1 byte to MaxPrompt of UTF-8, or empty with an Input.
 	Prompt string `json:"prompt" plain:"own"`
-	// Input is the run's input as one JSON value of at most MaxPrompt bytes, with numbers that are
-	// finite as float64, for an engine that takes JSON (engine.Turn.InputJSON), such as a function
-	// of engine/flow.
+	// Input is one JSON value of at most MaxPrompt bytes, with numbers that are finite as float64, for
+	// an engine that takes JSON (engine.Turn.InputJSON), such as a function of engine/flow.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
@@ -67,21 +65,20 @@ type Spec struct {
 	// MaxAttempts is max_attempt: the turn in which an interactive run must complete. 0: not
 	// declared, turns are unlimited. Questions that a turn asks together are one turn.
 	MaxAttempts int `json:"max_attempts,omitempty"`
-	// MaxQuestions limits the questions that a language model may ask in one turn by its text, up
-	// to interaction.MaxQuestions. Above 1, the agent's instructions describe a list of questions,
-	// and the run continues when each is answered. A longer list counts as a malformed question:
-	// the person sees the agent's text. 0 means 1. Questions from a Go engine (engine.AskAll) have
-	// no such limit.
+	// MaxQuestions limits the questions that an agent may ask in one turn by its text, up to
+	// interaction.MaxQuestions; 0 means 1. Above 1, the agent's instructions describe a list of
+	// questions, and the run continues when each is answered. A longer list counts as a malformed
+	// question: the person sees the agent's text. It does not limit engine.AskAll.
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
-	// seconds, at least 1 s; 0 means DefaultSessionTimeout. In a strict run nothing happens then
-	// unless the engine holds a process; Ask.Wait defines the end of each question.
+	// seconds, at least 1 s; 0 means DefaultSessionTimeout. A strict run has no deadline unless its
+	// engine holds a process; Ask.Wait defines the end of each question.
 	SessionTimeout time.Duration `json:"session_timeout"`
-	// AutoDecide lets the engine decide if no one replies in time. Its zero value is strict:
+	// AutoDecide lets the engine decide if no one replies in time. Otherwise the run is strict:
 	// interactive_require_user_reply is true.
 	AutoDecide bool `json:"auto_decide,omitempty"`
-	// MaxAutoDecisions limits automatic decisions; 0 means DefaultMaxAutoDecisions. The run fails
-	// at the next deadline. One deadline's decisions on several questions count once.
+	// MaxAutoDecisions limits automatic decisions; 0 means DefaultMaxAutoDecisions. The next deadline
+	// fails the run. One deadline's decisions on several questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable: a turn interrupted by a crash or a shutdown, or whose agent was killed, may be
 	// executed again.
@@ -90,46 +87,44 @@ type Spec struct {
 	// worker or its agent. Fail: the run fails. Repeat: the same as Repeatable. Ask: the run is
 	// held until an operator decides whether to repeat the turn (Client.Resume). If it is empty and
 	// Repeatable is false, Config.OnInterrupt applies. A turn whose engine was not called before a
-	// shutdown always returns to the queue. A run of the profile sticky_process fails with the loss
-	// of its process, except in its first turn, before any question: there the policy applies, with
-	// a new process.
+	// shutdown always returns to the queue. A run of the profile sticky_process fails with its
+	// process, except in its first turn, which the policy gives a new process.
 	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
 	// Hold decides whether the run is held if an operator can repair the cause: its engine is
 	// unavailable, its session is refused, its workspace is missing, or its retries are used up. If
-	// empty, Config.Hold applies. The turn of a held run is executed again after Client.Resume, or
-	// automatically after pauses of a minute to an hour.
+	// empty, Config.Hold applies. The turn is executed again after Client.Resume, or automatically
+	// after pauses of a minute to an hour.
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats limits consecutive repeats of a repeatable turn that lost its worker or its agent,
-	// with growing pauses of a second to a minute; 0 means DefaultMaxRepeats. After two turns whose
-	// nodes died, or one before the last repeat, the run waits for a node that executes no other
-	// turn (store.Run.Suspect). The next loss fails the run with TURN_REPEAT_LIMIT_EXCEEDED. A turn
-	// that ends without a failure or adds to the run's journal (engine.Journal) resets the count;
-	// an orderly shutdown does not count.
+	// with growing pauses of a second to a minute; 0 means DefaultMaxRepeats. The next loss fails the
+	// run with TURN_REPEAT_LIMIT_EXCEEDED. After two turns whose nodes died, or one before the last
+	// repeat, the run waits for a node that executes no other turn (store.Run.Suspect). A turn that
+	// ends without a failure or adds to the run's journal resets the count; a shutdown does not
+	// count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
-	// Retry says how a turn with a transient failure is retried. Nil: Config.Retry applies, and
-	// without that there are no retries. Max 0: no retries, whatever the Config says.
+	// Retry says how a turn with a transient failure is retried. Nil: Config.Retry applies, if any.
+	// Max 0: no retries.
 	Retry *store.Retry `json:"retry,omitempty"`
-	// Budget limits the run's tokens and turns. It is checked before the run is queued for another
-	// turn: no turn is interrupted, and a complete run stays complete. If it is used up, the run is
-	// held with its answer until an operator raises the budget or ends the run (Client.Resume). A
-	// run of the profile sticky_process cannot be held; it fails with BUDGET_EXHAUSTED instead of
-	// asking its next question. The zero value means no limits.
+	// Budget limits the run's tokens and turns; zero fields do not. It is checked before the run is
+	// queued for another turn: no turn is interrupted, and a complete run stays complete. If it is
+	// used up, the run is held with its answer until an operator raises the budget or ends the run
+	// (Client.Resume). A run of the profile sticky_process cannot be held; it fails with
+	// BUDGET_EXHAUSTED instead of asking its next question.
 	Budget store.Budget `json:"budget,omitzero"`
 	// TurnTimeout limits one turn, including its repair rounds; 0: no limit by the library.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
 	// RepairRounds limits how often, in one attempt, an agent can correct an output that fails
-	// OutputSchema, before the run fails with OUTPUT_INVALID. At most MaxRepairRounds; 0 means
-	// never. The engine must be able to continue its session, and to distinguish a repair round
-	// from a first turn (engine.Turn.Repair).
+	// OutputSchema, before the run fails with OUTPUT_INVALID; at most MaxRepairRounds. The engine
+	// must be able to continue its session (engine.Turn.Repair).
 	RepairRounds int `json:"repair_rounds,omitempty"`
 
 	// Pool is the pool in which the run executes; empty for the default pool. Key says for whom,
 	// for example a tenant.
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders a pool's runs, higher first; -MaxPriority to MaxPriority. The order is
-	// strict: while runs of a higher priority occupy all slots, a run waits, whatever its age. Use
-	// a separate pool for work that must not starve. Stats shows each pool's oldest ready run.
+	// Priority orders a pool's runs, higher first; -MaxPriority to MaxPriority. While runs of a higher
+	// priority occupy all slots, a run waits, whatever its age: use a separate pool for work that
+	// must not starve. Stats shows each pool's oldest ready run.
 	Priority int `json:"priority,omitempty"`
 	// NotBefore is the earliest start of the run; it stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -149,9 +144,8 @@ type Spec struct {
 	WorkDir string `json:"work_dir,omitempty"`
 
 	// Meta is passed to each turn (engine.Turn.Meta) and to Observer.Turn, for example a
-	// "traceparent", and has no other effect. At most MaxMeta entries. It is ignored when specs are
-	// compared: a repeated submission keeps the first Meta. Events, whose schemas are closed, do
-	// not contain it.
+	// "traceparent"; at most MaxMeta entries. A repeated submission may differ in it, and keeps the
+	// first. Events, whose schemas are closed, do not contain it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
 
@@ -181,8 +175,7 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// record returns the new run of a valid spec, and the encoded spec. They share no memory that the
-// caller may change.
+// record returns the new run of a valid spec, and the encoded spec, in separate memory.
 func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	s = s.withDefaults()
 	meta := s.Meta
@@ -246,8 +239,7 @@ type fieldRule struct {
 	broken      bool
 }
 
-// rules are the conditions of single fields in reporting order: values rather than functions, so
-// that a valid spec costs no allocation.
+// rules are the conditions of single fields in reporting order. Functions would be allocations.
 func (s *Spec) rules() [18]fieldRule {
 	return [...]fieldRule{
 		{"Mode", `"auto" or "interactive"`, s.Mode != "" && s.Mode != Auto && s.Mode != Interactive},
@@ -344,9 +336,8 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// A specification is written once and read in each turn, so its code is generated from the struct:
-// members in field order, as encoding/json writes them, byte for byte. The digest of these bytes
-// identifies the submission, so they must not change.
+// The code that encodes a specification is generated from the struct. It writes what encoding/json
+// would: the digest of these bytes identifies the submission, so they must not change.
 
 //go:generate go run ../internal/plainjson/gen -read Spec
 
@@ -386,8 +377,7 @@ func decodeSpec(id string, body []byte) (Spec, error) {
 	return s, nil
 }
 
-// scanSpec reads what appendSpec writes, as encoding/json would. It returns false, and a useless
-// spec, for JSON in any other form.
+// scanSpec reads the form that appendSpec writes, and returns false for any other JSON.
 func scanSpec(body []byte) (Spec, bool) {
 	var v Spec
 	s := plainjson.Scanner{Body: body, Words: knownWords}

@@ -13,14 +13,13 @@ import (
 // MaxExtension is how far from now Extend may move a question's end.
 const MaxExtension = 366 * 24 * time.Hour
 
-// Extend moves the end of an open question's wait to a later time; its steps stay. If it competes
-// with an answer, the question's end or another caller, one of them wins.
+// Extend moves the end of an open question's wait to a later time; its steps stay. Of concurrent
+// changes, one wins.
 //
-// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotWaiting (a *WaitError: no such
-// question), ErrSettled (a *SettledError: it was answered, or its end has acted), ErrRunChanged
-// (another caller has moved the end), ErrTooMany (MaxChanges), an *ArgumentError (the question's
-// wait has no end, or until is not later than that end and now, and at most MaxExtension from now).
-// After any other error the end may or may not have been moved: read the question.
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotDeputy, ErrNotWaiting, ErrSettled,
+// ErrRunChanged (another caller has moved the end), ErrTooMany (MaxChanges), and an *ArgumentError:
+// the question's wait has no end, or until is not later than that end and now, and at most
+// MaxExtension from now. After any other error read the question: the end may have been moved.
 func (c *Client) Extend(ctx context.Context, id string, question int, until time.Time) error {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return err
@@ -33,9 +32,7 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 	}
 	until = until.UTC().Truncate(time.Microsecond)
 	var end time.Time // as first read
-	return c.changeOpenQuestion(ctx, ActionExtend, id, question, func(*Question, Actor, time.Time) (Action, error) {
-		return ActionExtend, nil
-	}, func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+	change := func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
 		switch {
 		case q.EndsAt.IsZero():
 			return nil, &ArgumentError{"question", strconv.Itoa(question), "one that has an end of its own", nil}
@@ -48,19 +45,19 @@ func (c *Client) Extend(ctx context.Context, id string, question int, until time
 		}
 		end = q.EndsAt
 		return decide.Extend(run, q, until, by, now)
-	})
+	}
+	return c.changeOpenQuestion(ctx, id, question, questionChange{action: ActionExtend, change: change})
 }
 
-// openQuestion reads the run and its open question with that number. If it is not open, the first
-// error is Reply's refusal, based on a durable read. The second error reports that the store could
-// not be read.
-func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Run, *Question, error, error) {
+// readOpenQuestion reads the run and the status of a reply to its question: without a reply, either
+// the question is open, or the status has Reply's refusal, based on a durable read.
+func (c *Client) readOpenQuestion(ctx context.Context, id string, question int) (*Run, replyStatus, error) {
 	run, err := c.proc.Store.Run(ctx, id)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, replyStatus{}, err
 	}
 	if q := run.OpenQuestion(question); q != nil {
-		return &run, q, nil, nil
+		return &run, replyStatus{question: q, open: true}, nil
 	}
 	var status replyStatus
 	err = c.proc.Store.Confirm(ctx, func(r store.Reader) error {
@@ -68,11 +65,11 @@ func (c *Client) openQuestion(ctx context.Context, id string, question int) (*Ru
 			return err
 		}
 		if q := run.OpenQuestion(question); q != nil {
-			status = replyStatus{question: q}
+			status = replyStatus{question: q, open: true}
 			return nil
 		}
 		status, err = refusedReply(ctx, r, &run, question)
 		return err
 	})
-	return &run, status.question, status.refusal, err
+	return &run, status, err
 }

@@ -161,7 +161,7 @@ func suspect(t *testing.T, s store.Store) string {
 	run, err := s.Run(t.Context(), id)
 	require.NoError(t, err)
 	run.Repeats, run.Losses = 1, 1
-	cm, err := decide.Orphan(&run, &decide.OrphanEvidence{At: node.CommitTime(SystemClock{})}, decide.HostPolicy{})
+	cm, err := decide.Orphan(&run, &decide.OrphanEvidence{At: node.CommitTime(SystemClock{})}, decide.HostDefaults{})
 	require.NoError(t, err)
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{*cm})[0])
 	require.True(t, cm.Run.Suspect())

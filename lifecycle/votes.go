@@ -9,10 +9,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// readVote returns the status of a reply that an earlier vote answers or refuses: a repeated key
-// gets that vote's receipt; an author who has voted on the open question is refused. The bool is
-// false if there is no such vote.
-func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (replyStatus, bool, error) {
+// readVote returns the status of a reply after an earlier vote, if any: a repeated key gets the
+// vote's receipt; an author who has voted on the open question is refused.
+func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (_ replyStatus, voted bool, _ error) {
 	if run.Votes == 0 {
 		return replyStatus{}, false, nil
 	}
@@ -23,8 +22,7 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 		}
 		if vote != nil {
 			receipt, refusal := replayedReceipt(run.ID, votedRecord(&record.Question, vote), reply)
-			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal,
-				settled: true}, true, nil
+			return replyStatus{question: &record.Question, receipt: receipt, refusal: refusal, final: true}, true, nil
 		}
 	}
 	question := run.OpenQuestion(reply.ID)
@@ -35,12 +33,12 @@ func readVote(ctx context.Context, r store.Reader, run *Run, reply Reply) (reply
 	if vote == nil {
 		return replyStatus{}, false, nil
 	}
-	return replyStatus{question: question, settled: true,
+	return replyStatus{question: question, final: true,
 		refusal: fmt.Errorf("lifecycle: reply to run %s: %w", run.ID,
 			&interaction.VotedError{ID: question.ID, Vote: *vote})}, true, nil
 }
 
-// votedRecord is the record of a vote's reply, as far as its receipt needs it.
+// votedRecord is the part of a vote's record that its receipt needs.
 func votedRecord(q *Question, v *interaction.Vote) Record {
 	r := Record{Question: *q, Resolution: UserReply, Actor: v.Actor, Key: v.Key, Digest: v.Digest,
 		ResolvedAt: v.VotedAt}
@@ -58,7 +56,7 @@ func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (Rec
 		}
 		given += len(open.Votes)
 	}
-	if given == run.Votes { // all are on open questions
+	if given == run.Votes { // no votes on settled questions
 		return Record{}, nil, nil
 	}
 	record, err := r.Voted(ctx, run.ID, key)

@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// findQuestions finds the questions of a run that the gate lets wait: those in Outcome.Questions,
-// those in the text, or the baseline question. The agent has asked the first two, so they set
-// reading.Question too.
+// findQuestions finds the questions of a run that the gate lets wait: the agent's, from
+// Outcome.Questions or the text, or the baseline question.
 func (ev *Evidence) findQuestions(o engine.Outcome) {
+	ev.question = ev.reading.Question
 	ev.questionWarnings = slices.Clip(ev.reading.Diagnostics)
 	if len(o.Questions) == 0 {
 		ev.siblings = slices.Clip(ev.reading.Siblings)
@@ -27,22 +27,22 @@ func (ev *Evidence) findQuestions(o engine.Outcome) {
 		q, diagnostics := interaction.Normalize(asked)
 		ev.questionWarnings = append(ev.questionWarnings, diagnostics...)
 		if i == 0 {
-			ev.reading.Question = &q
+			ev.question = &q
 		} else {
 			ev.siblings = append(ev.siblings, q)
 		}
 	}
 	ev.rule = o.Rule
 	ev.rule.Answers = max(ev.rule.Answers, 0) // 0 means all, like a number above that of the questions
-	if ev.question = ev.reading.Question; ev.question == nil {
+	ev.facts |= factIf(ev.question != nil, fsm.FactQuestionAsked)
+	if ev.question == nil {
 		q := ev.reading.Baseline()
 		ev.question = &q
 	}
 }
 
-// refuseUnusable fails a turn that asks with an unusable schema: a person would answer a text,
-// which the asking code cannot use.
-func (ev *Evidence) refuseUnusable(o engine.Outcome) {
+// failUnusableSchema fails a turn that asks with an unusable schema: its code cannot use a text.
+func (ev *Evidence) failUnusableSchema(o engine.Outcome) {
 	if ev.Process.Status != engine.OK || ev.reading.Done {
 		return
 	}
@@ -54,9 +54,8 @@ func (ev *Evidence) refuseUnusable(o engine.Outcome) {
 	}
 }
 
-// findSleep finds the time until which the run sleeps, or its awaited children. A run that is done
-// or asks has neither.
-func (ev *Evidence) findSleep(o engine.Outcome) {
+// findPause finds the end of the run's sleep, or its awaited children, unless it is done or asks.
+func (ev *Evidence) findPause(o engine.Outcome) {
 	none := o.Sleep.IsZero() && len(o.Children) == 0
 	if none || ev.Process.Status != engine.OK || ev.reading.Done || len(o.Questions) > 0 {
 		return
@@ -69,7 +68,7 @@ func (ev *Evidence) findSleep(o engine.Outcome) {
 	ev.sleep, ev.children, ev.anyChild = o.Sleep, slices.Clone(o.Children), o.AnyChild
 }
 
-// limitQuestions drops the last of several questions that are together too large for one record.
+// limitQuestions drops the last questions if all are together too large for one record.
 func (ev *Evidence) limitQuestions() {
 	if len(ev.siblings) == 0 {
 		return
@@ -85,7 +84,7 @@ func (ev *Evidence) limitQuestions() {
 	}
 }
 
-// sizeOfQuestion estimates the question's bytes in the record.
+// sizeOfQuestion estimates the question's size in the record, in bytes.
 func sizeOfQuestion(q *interaction.Question) int {
 	body, err := json.Marshal(q)
 	if err != nil { // unreachable for stored texts; otherwise the store reports it
@@ -100,7 +99,8 @@ func (ev *Evidence) warnSurplusf(format string, args ...any) {
 	})
 }
 
-func (ev *Evidence) applyPolicy(terms *Terms, q *interaction.Question) {
+// addressQuestion applies the run's AskPolicy to the question. A fault is a warning.
+func (ev *Evidence) addressQuestion(terms *Terms, q *interaction.Question) {
 	if err := applyPolicy(terms.Ask, terms.Submitter, q); err != nil {
 		ev.questionWarnings = append(ev.questionWarnings, interaction.Diagnostic{
 			Code: fsm.WarnAskUserMalformed, Detail: Shortened(err.Error()),
@@ -108,10 +108,9 @@ func (ev *Evidence) applyPolicy(terms *Terms, q *interaction.Question) {
 	}
 }
 
-// applyPolicy applies the host's policy to a question: the numbers of people and the wait, unless
-// the engine has set its own. The question is asked even with an error, which says that the wait is
-// invalid, so that the question waits without limit, or that too few people may decide the
-// approval.
+// applyPolicy sets the question's audience, the numbers of people who decide, and its wait, where
+// the engine has not. The question is asked even after an error: its wait was invalid, or too few
+// people may decide the approval.
 func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction.Question) error {
 	Address(policy, submitter, q)
 	needPeople(policy, q)
@@ -128,7 +127,7 @@ func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction
 	return nil
 }
 
-// needPeople sets how many people decide an approval. If one person decides, both numbers are 0.
+// needPeople sets how many people decide an approval. For one person, both numbers are 0.
 func needPeople(policy *interaction.AskPolicy, q *interaction.Question) {
 	if policy != nil && q.Subject != nil {
 		q.Need = cmp.Or(q.Need, int32(policy.Need))
@@ -141,8 +140,8 @@ func needPeople(policy *interaction.AskPolicy, q *interaction.Question) {
 	}
 }
 
-// Address sets who may answer a question of a run with this submitter. The engine's audience has
-// precedence over the policy's, but the submitter stays excepted.
+// Address sets who may answer a question. The engine's audience has precedence over the policy's,
+// but the run's submitter stays excepted.
 func Address(policy *interaction.AskPolicy, submitter string, q *interaction.Question) {
 	if policy == nil || policy.To == nil && !policy.NotSubmitter {
 		return

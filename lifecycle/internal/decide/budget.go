@@ -8,12 +8,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The record of a run with a budget has its usage so far, updated when a turn starts and ends. A
-// commit that would queue the run for its next turn holds it instead if the budget is used up, so
-// claims need not check budgets.
+// A run's record counts its usage when a turn starts and ends. A commit that would queue the run
+// with a used-up budget holds it instead, so claims need not check budgets.
 
-// countTurn returns a copy of the budget with turns, which may be negative, added to the used
-// turns.
+// countTurn returns a copy of the budget with a number of turns, which may be negative, added.
 func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
 	if b == nil {
 		return nil
@@ -23,8 +21,8 @@ func countTurn(b *store.RunBudget, turns int) *store.RunBudget {
 	return &next
 }
 
-// WithUsage returns the run with its ended turn's usage counted towards the budget. If the engine
-// was not called (begun is false), the turn itself is not counted.
+// WithUsage returns the run with an ended turn's usage counted towards its budget. The turn itself
+// counts if it has begun.
 func WithUsage(run *store.Run, turn *store.Usage, begun bool) *store.Run {
 	if run.Budget == nil {
 		return run

@@ -10,22 +10,23 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Deadline fires the open questions' deadline, if it has passed: the run continues with automatic
-// decisions, or fails. If the questions have waits, it executes one step or one end per commit, so
-// that people see all in order, including those due while no process ran.
-//
-// The end of a queued run's hold is also a deadline: the run is retried. The error may also report
-// an inconsistent record.
+// Deadline executes a due deadline: the end of a queued run's hold, after which it is retried; one
+// step or end of the open questions' waits; or the end of the run's waiting policy. The error may
+// also report an inconsistent record.
 func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
-	if run.State == fsm.StateQueued && run.Held() {
+	switch {
+	case run.State == fsm.StateQueued && run.Held():
 		return unblockRun(run, causeDue, interaction.Actor{}, now)
-	}
-	if len(run.Open) == 0 {
+	case len(run.Open) == 0:
 		return nil, errors.New("lifecycle: run has a deadline and no question")
+	case run.Open[0].Wait != nil:
+		return fireWait(run, now)
 	}
-	if run.Open[0].Wait != nil {
-		return ownWait(run, now)
-	}
+	return firePolicy(run, now)
+}
+
+// firePolicy decides all open questions automatically, or fails the run.
+func firePolicy(run *store.Run, now time.Time) (*store.Commit, error) {
 	e := effects{now: Later(now, run.UpdatedAt), facts: fsm.FactPendingMatches}
 	e.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)
 	rule, _ := fsm.Wait(run.Profile, run.Strict)
@@ -46,12 +47,13 @@ func (s *settlement) autoDecide(run *store.Run, now time.Time) {
 		q := &run.Open[i]
 		s.answers[i] = interaction.NewAutoDecision(*q).Answer(now)
 		s.answers[i].Ref = q.Ref
-		s.records[i] = settledBy(run, q, s.answers[i], "", "")
+		s.records[i] = settledBy(run, q, s.answers[i])
 	}
 }
 
-// ownWait executes the next step or one end of the open questions' waits.
-func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
+// fireWait executes one step or one end per commit, so that people see all in order, including
+// those due while no process ran.
+func fireWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	at, q := run.NextDue()
 	if q == nil {
 		return nil, errors.New("lifecycle: run has a deadline, and its questions have no step and no end")
@@ -77,12 +79,12 @@ func ownWait(run *store.Run, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventInteractionWaitTimeout, &e)
 }
 
-// settleAtEnd settles one question at the end of its wait. The run continues only if no other
-// question is open. The answer does not count towards the rule, because no person gave it.
+// settleAtEnd settles one question at the end of its wait. The answer does not count towards the
+// rule of several questions, since no person gave it: the run continues if no other is open.
 func settleAtEnd(run *store.Run, q *interaction.Question, answer interaction.Answer, event fsm.Event, e *effects,
 ) (*store.Commit, error) {
 	e.settles = settlement{
-		answers: []interaction.Answer{answer}, records: []interaction.Record{settledBy(run, q, answer, "", "")},
+		answers: []interaction.Answer{answer}, records: []interaction.Record{settledBy(run, q, answer)},
 	}
 	if len(run.Open) > 1 {
 		return transition(run, fsm.EventInteractionRecorded, e)

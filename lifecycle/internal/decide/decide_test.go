@@ -102,12 +102,12 @@ func TestM3AWaitForAllTheChildrenThatARunMayHave(t *testing.T) {
 // M1 M3: a run that sleeps or waits yields, and a sleep ends no microsecond too late.
 func TestM1M3WhatYields(t *testing.T) {
 	at := time.Unix(100, 0).UTC()
-	require.False(t, (&yielding{}).isOrderly())
-	require.True(t, (&yielding{sleep: at}).isOrderly())
-	require.True(t, (&yielding{await: &store.Block{}}).isOrderly())
+	require.False(t, (&yielding{}).afterSuccess())
+	require.True(t, (&yielding{sleep: at}).afterSuccess())
+	require.True(t, (&yielding{await: &store.Block{}}).afterSuccess())
 	for until, want := range map[time.Time]time.Time{at: at, at.Add(1): at.Add(time.Microsecond)} {
 		run := store.Run{}
-		putToSleep(&run, until)
+		recordYield(&run, &yielding{sleep: until}, noon)
 		require.Equal(t, want, run.NotBefore)
 	}
 }
@@ -119,15 +119,15 @@ func TestM1M3WhatYields(t *testing.T) {
 func TestJ3WhichRepeatsAreLosses(t *testing.T) {
 	endings := map[string]func(run *store.Run) (*store.Commit, error){
 		"lost node": func(run *store.Run) (*store.Commit, error) {
-			return Orphan(run, &OrphanEvidence{At: noon}, HostPolicy{})
+			return Orphan(run, &OrphanEvidence{At: noon}, HostDefaults{})
 		},
-		"dropped turn": func(run *store.Run) (*store.Commit, error) { return DroppedTurn(run, HostPolicy{}, noon) },
+		"dropped turn": func(run *store.Run) (*store.Commit, error) { return DroppedTurn(run, HostDefaults{}, noon) },
 		"lost agent": func(run *store.Run) (*store.Commit, error) {
 			return lostAgent(run, &Evidence{}, "n", noon)
 		},
 		"retry": func(run *store.Run) (*store.Commit, error) {
 			return transition(run, fsm.EventTurnYielded, &effects{now: noon, facts: fsm.FactPassing,
-				yields: yielding{passing: &passingFailure{retry: &store.Retry{Max: 9}}}})
+				yields: yielding{failure: &transientFailure{retry: &store.Retry{Max: 9}}}})
 		},
 		"good end": func(run *store.Run) (*store.Commit, error) {
 			return Turn(run, &Evidence{sleep: noon.Add(time.Hour)}, "n", noon)
@@ -170,7 +170,7 @@ func TestJ3WhichRepeatsAreLosses(t *testing.T) {
 	}
 	run := runningRun()
 	run.Repeatable, run.MaxRepeats, run.Repeats, run.Losses = true, 2, 2, 2
-	cm, err := Orphan(&run, &OrphanEvidence{At: noon}, HostPolicy{})
+	cm, err := Orphan(&run, &OrphanEvidence{At: noon}, HostDefaults{})
 	require.NoError(t, err)
 	require.Equal(t, fsm.CodeTurnRepeatLimitExceeded, cm.Run.Error.Code)
 	require.Equal(t, []int{2, 0}, []int{cm.Run.Repeats, cm.Run.Losses})

@@ -10,12 +10,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// effects describe a contract event's effects on a run: one struct for each family of events, of
-// which a decision sets its event's. A zero field has no effect. The structs are values, because
-// pointers would be allocations.
+// effects describe the effects of a contract event on a run: one struct for each family of events.
+// A zero field has no effect. The structs are values, since pointers would be allocations.
 type effects struct {
 	now   time.Time
-	facts fsm.Facts // about the event; others come from the run's record
+	facts fsm.Facts // about the event; factsOf adds others
 
 	turn    turnEnd    // events that end a turn
 	asks    asking     // turn.needs_input
@@ -23,18 +22,18 @@ type effects struct {
 	lost    lostTurn   // restart.requeue, restart.reconcile_failed
 	settles settlement // events that close questions, or record a vote
 	edits   edit       // events that change an open question
-	block   blocking   // run.blocked, run.unblocked
+	hold    holdChange // run.blocked, run.unblocked
 	ends    ending     // events that end the run
 
-	// from is the state before the transition, which sets both for its events.
+	// Set by transition, for state.changed: the state before, and the event.
 	from  fsm.State
 	event fsm.Event
 }
 
 // turnEnd is the part of a turn's result that is always recorded.
 type turnEnd struct {
-	profile     fsm.Profile           // the engine's; empty: as recorded
-	session     *engine.SessionHandle // the engine's; nil: as recorded
+	profile     fsm.Profile           // empty: as recorded
+	session     *engine.SessionHandle // nil: as recorded
 	sessionLost bool                  // the engine's new session cannot be stored
 	warnings    []interaction.Diagnostic
 	final       *finalMessage
@@ -51,19 +50,19 @@ type asking struct {
 	node     string // that executed the turn
 	question *interaction.Question
 	siblings []interaction.Question // asked together with it
-	rule     interaction.Rule       // when a run with several questions continues
-	hideFor  time.Duration          // HostPolicy.HideFor
+	rule     interaction.Rule       // when the run continues
+	hideFor  time.Duration          // HostDefaults.HideFor
 }
 
 // yielding is why a turn returns its run to the queue. Exactly one field is set.
 type yielding struct {
-	passing *passingFailure // the turn is retried later
-	hold    *hold           // the run is held
-	sleep   time.Time       // the run sleeps until then
-	await   *store.Block    // the run waits for its children
+	failure *transientFailure // the turn is retried later
+	hold    *hold             // the run is held
+	sleep   time.Time         // the run sleeps until then
+	await   *store.Block      // the run waits for its children
 }
 
-type passingFailure struct {
+type transientFailure struct {
 	retry   *store.Retry
 	after   time.Duration // the engine's least pause
 	code    fsm.Code
@@ -71,24 +70,23 @@ type passingFailure struct {
 }
 
 type hold struct {
-	code   fsm.Code
-	reason string
-	// retried: automatically, after a pause and not before the time in after. Otherwise a person
-	// must decide.
-	retried bool
-	after   time.Duration
+	code    fsm.Code
+	reason  string
+	retried bool          // automatically, after a pause; otherwise a person must decide
+	after   time.Duration // the least pause
 }
 
 // lostTurn describes a turn that was interrupted or lost its worker.
 type lostTurn struct {
 	onInterrupt store.OnInterrupt // its policy; empty: not interrupted
-	// shutdown: the host shut down, which is not the turn's fault: the repeat is not counted, and
-	// is allowed even at the limit.
-	shutdown bool
-	// handedBack: the engine was not called, so the attempt does not count towards MaxAttempts.
-	handedBack bool
-	nodeDied   bool // its node has gone, which counts as a loss (store.Run.Losses)
+	shutdown    bool              // the host shut down
+	handedBack  bool              // the engine was not called: the attempt does not count towards MaxAttempts
+	nodeDied    bool              // counts as a loss (store.Run.Losses)
 }
+
+// excused reports whether the turn is not to blame: its repeat is not counted, and is allowed even at
+// the limit.
+func (l *lostTurn) excused() bool { return l.shutdown || l.handedBack }
 
 // settlement has the answers to questions, and the closed questions.
 type settlement struct {
@@ -112,14 +110,14 @@ const (
 	changeAsk      = "ask" // by the host's policy
 )
 
-// blocking begins or ends a hold without a change of state.
-type blocking struct {
-	begins *hold             // nil: no hold begins
-	ends   string            // the cause of a hold's end; empty: none ends
-	by     interaction.Actor // who ends it
+// holdChange begins or ends a hold without a change of state.
+type holdChange struct {
+	begins   *hold             // nil: a hold ends
+	endCause string            // such as causeResumed
+	by       interaction.Actor // who ends it
 }
 
-// Causes of a hold's end in the event run.unblocked.
+// The causes of a hold's end, as events name them.
 const (
 	causeResumed  = "resumed"
 	causeDue      = "due"
@@ -128,17 +126,14 @@ const (
 )
 
 type ending struct {
-	// code is the failure's code. If the contract does not allow it here, endRun uses the
-	// transition's code and prefixes the message with this one.
-	code     fsm.Code
-	message  string // for a person
-	reason   string // of a recovery or a cancel
+	code     fsm.Code // if the contract does not allow it here, a part of the message
+	message  string   // for a person
+	reason   string   // of a recovery or a cancel
 	recovery store.RecoveryState
 }
 
-// isOrderly reports whether the run returns to the queue without a failure, to sleep or wait for
-// children.
-func (y *yielding) isOrderly() bool { return !y.sleep.IsZero() || y.await != nil }
+// afterSuccess reports whether the turn succeeded: the run sleeps or waits for children.
+func (y *yielding) afterSuccess() bool { return !y.sleep.IsZero() || y.await != nil }
 
 func factIf(holds bool, fact fsm.Facts) fsm.Facts {
 	if holds {
@@ -147,16 +142,9 @@ func factIf(holds bool, fact fsm.Facts) fsm.Facts {
 	return 0
 }
 
-// factsOf are the facts that follow from the record and the effects.
+// factsOf returns the facts that follow from the record and the effects.
 func factsOf(r *store.Run, e *effects) fsm.Facts {
 	repeatable := r.Repeatable || e.lost.onInterrupt == store.InterruptRepeat
-	repeatsExhausted := repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, store.DefaultMaxRepeats)
-	if p := e.yields.passing; p != nil {
-		repeatsExhausted = r.Repeats >= p.retry.Max
-	}
-	if e.lost.shutdown || e.yields.hold != nil || e.yields.isOrderly() {
-		repeatsExhausted = false
-	}
 	attempts := r.Attempt - r.Yielded
 	if e.lost.handedBack {
 		attempts--
@@ -171,7 +159,19 @@ func factsOf(r *store.Run, e *effects) fsm.Facts {
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
-		factIf(repeatsExhausted, fsm.FactRepeatsExhausted) |
+		factIf(repeatsExhausted(r, e, repeatable), fsm.FactRepeatsExhausted) |
 		factIf(r.Held(), fsm.FactHeld) |
 		factIf(r.Budget.Spent(), fsm.FactBudgetSpent)
 }
+
+func repeatsExhausted(r *store.Run, e *effects, repeatable bool) bool {
+	switch {
+	case e.lost.excused(), e.yields.hold != nil, e.yields.afterSuccess():
+		return false
+	case e.yields.failure != nil:
+		return r.Repeats >= e.yields.failure.retry.Max
+	}
+	return repeatable && r.Repeats >= maxRepeats(r)
+}
+
+func maxRepeats(r *store.Run) int { return cmp.Or(r.MaxRepeats, store.DefaultMaxRepeats) }

@@ -12,21 +12,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A transition's events are made from its effects and the record after it.
-
-// addTransitionEvents adds a transition's events in the contract's order.
+// addTransitionEvents makes a transition's events from its effects and the record after it, in the
+// contract's order.
 func addTransitionEvents(c *store.Commit, listed []fsm.Emission, e *effects) error {
 	c.Events = slices.Grow(c.Events, len(listed)+len(e.turn.warnings))
 	for _, emission := range listed {
-		if err := e.addEvents(c, emission.Type); err != nil {
+		if err := e.addEventsOfType(c, emission.Type); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addEvents adds a transition's events of one type: none, one or several.
-func (e *effects) addEvents(c *store.Commit, kind string) error {
+// addEventsOfType adds no, one or several events.
+func (e *effects) addEventsOfType(c *store.Commit, kind string) error {
 	switch kind {
 	case fcmp.TypeStarted:
 		return addEvent(c, started(&c.Run))
@@ -49,13 +48,13 @@ func (e *effects) addEvents(c *store.Commit, kind string) error {
 	case fcmp.TypeEscalated:
 		return e.addStep(c, interaction.Escalate)
 	case fcmp.TypeChanged:
-		return addEvent(c, e.changedEvent())
+		return addEvent(c, e.questionChanged())
 	case fcmp.TypeYielded:
 		return addEvent(c, yielded(&c.Run))
 	case fcmp.TypeBlocked:
 		return addEvent(c, blocked(&c.Run))
 	case fcmp.TypeUnblocked:
-		return addEvent(c, &fcmp.Unblocked{Cause: e.block.ends, Actor: e.block.by.ID, Via: e.block.by.Via})
+		return addEvent(c, &fcmp.Unblocked{Cause: e.hold.endCause, Actor: e.hold.by.ID, Via: e.hold.by.Via})
 	case fcmp.TypeMessageFinal:
 		if f := e.turn.final; f != nil {
 			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
@@ -88,18 +87,15 @@ func addEvent(c *store.Commit, p fcmp.Payload) error {
 }
 
 func started(r *store.Run) *fcmp.Started {
-	return &fcmp.Started{
+	s := &fcmp.Started{
 		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
 		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool, Parent: r.Parent(),
-		ContractVersion: r.Contract, ForkedFrom: forkedFrom(r.ForkedFrom), AsksAgain: asksAgain(r.ForkedFrom),
+		ContractVersion: r.Contract,
 	}
-}
-
-func forkedFrom(p *store.ForkPoint) *fcmp.ForkedFrom {
-	if p == nil {
-		return nil
+	if p := r.ForkedFrom; p != nil {
+		s.ForkedFrom, s.AsksAgain = &fcmp.ForkedFrom{RunID: p.RunID, InteractionID: p.Question}, p.AsksAgain
 	}
-	return &fcmp.ForkedFrom{RunID: p.RunID, InteractionID: p.Question}
+	return s
 }
 
 func (e *effects) stateChanged(r *store.Run) *fcmp.StateChanged {
@@ -228,7 +224,7 @@ func seconds(d time.Duration) int { return int(d / time.Second) }
 // modeVote is the resolution_mode of a vote that does not settle its question.
 const modeVote = "vote"
 
-// recorded is the event of an answer after which the run keeps waiting.
+// recorded makes the event of an answer after which the run keeps waiting.
 func (e *effects) recorded() *fcmp.Recorded {
 	r := (*fcmp.Recorded)(replyAccepted(&e.settles.answers[0]))
 	if e.settles.vote && e.edits.question != nil {
@@ -237,9 +233,8 @@ func (e *effects) recorded() *fcmp.Recorded {
 	return r
 }
 
-func (e *effects) changedEvent() *fcmp.Changed {
-	q := e.edits.question
-	by := &e.edits.by
+func (e *effects) questionChanged() *fcmp.Changed {
+	q, by := e.edits.question, &e.edits.by
 	changed := &fcmp.Changed{InteractionID: q.ID, Change: e.edits.change, Actor: by.ID, Via: by.Via, For: by.For}
 	switch e.edits.change {
 	case changeExtend:
@@ -249,13 +244,13 @@ func (e *effects) changedEvent() *fcmp.Changed {
 	case changeReassign:
 		changed.To = audience(q.To)
 	}
-	if interaction.IsPolicy(e.edits.by.ID) {
+	if interaction.IsPolicy(by.ID) {
 		changed.Need = max(int(q.Need), 1)
 	}
 	return changed
 }
 
-// addStep adds the executed step's event, if it has this action.
+// addStep adds the event of the executed step. The contract lists one for each action.
 func (e *effects) addStep(c *store.Commit, action interaction.StepAction) error {
 	q := e.edits.question
 	s := &q.Wait.Steps[q.Fired-1]
@@ -282,7 +277,6 @@ func defaultTaken(q *interaction.Question, a *interaction.Answer) *fcmp.DefaultT
 		TimeoutSec: secondsOpen(q), Decision: string(a.Decision)}
 }
 
-// secondsOpen is the time from a question's asking to its end.
 func secondsOpen(q *interaction.Question) int { return seconds(q.EndsAt.Sub(q.AskedAt)) }
 
 func audience(to *interaction.Audience) *fcmp.Audience {
@@ -302,12 +296,4 @@ func choiceTexts(b *store.Block) []string {
 		texts[i] = string(c)
 	}
 	return texts
-}
-
-// asksAgain returns how many questions a fork asks again, for its first event.
-func asksAgain(p *store.ForkPoint) int {
-	if p == nil {
-		return 0
-	}
-	return p.AsksAgain
 }

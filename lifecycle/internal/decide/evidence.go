@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Evidence is the known facts of a finished turn, for Turn.
+// Evidence is the known facts of a finished turn: Read and AddJournal make it from the engine's
+// outcome, and Interrupt overrules the outcome.
 type Evidence struct {
 	// Interruption is why the library ended the turn, or nil.
 	Interruption error
@@ -25,32 +26,32 @@ type Evidence struct {
 	Process      engine.Process // how the turn ended; see SetProcess
 	OutputFault  error          // why the output fails the schema
 
-	facts    fsm.Facts // about the outcome; others come from the run's record
+	facts    fsm.Facts // about the outcome
 	profile  fsm.Profile
 	sleep    time.Time             // the end of the run's sleep; zero: none
 	children []string              // the awaited children, until sleep at the latest; nil: none
 	anyChild bool                  // the run continues once any child has ended
 	journal  []engine.JournalEntry // stored with the turn's end
 	retry    *store.Retry          // after a transient failure; nil: no retry
-	host     HostPolicy
+	host     HostDefaults
 
 	reading          interaction.Reading
-	question         *interaction.Question  // see findQuestions
+	question         *interaction.Question  // to ask if the gate lets the run wait
 	siblings         []interaction.Question // asked together with it
 	rule             interaction.Rule
 	asksAgain        bool // the turn of a fork that repeats its source's questions
 	final            *finalMessage
 	warnings         []interaction.Diagnostic
-	questionWarnings []interaction.Diagnostic // matter only if the run asks
+	questionWarnings []interaction.Diagnostic // recorded if the run asks
 	sessionFault     error                    // why the returned session cannot be stored
 }
 
-// Terms are the requirements of the engine, the specification and the host for a turn.
+// Terms are what the engine, the specification and the host set for a turn.
 type Terms struct {
 	Profile      fsm.Profile // empty: unknown
 	Dialect      Dialect
 	Begun        bool // the engine was called to execute the turn
-	Host         HostPolicy
+	Host         HostDefaults
 	Retry        *store.Retry // the specification's; nil: the host's
 	OutputSchema json.RawMessage
 	Ask          *interaction.AskPolicy
@@ -66,7 +67,7 @@ type Dialect struct {
 	Questions int
 }
 
-// Read reads the outcome of a turn or round. It decides nothing.
+// Read reads the outcome of a turn, or of one repair round.
 func Read(o engine.Outcome, terms *Terms) *Evidence {
 	d := terms.Dialect
 	ev := &Evidence{profile: terms.Profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
@@ -84,26 +85,25 @@ func Read(o engine.Outcome, terms *Terms) *Evidence {
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
 	ev.findQuestions(o)
-	ev.applyPolicy(terms, ev.question)
+	ev.addressQuestion(terms, ev.question)
 	for i := range ev.siblings {
-		ev.applyPolicy(terms, &ev.siblings[i])
+		ev.addressQuestion(terms, &ev.siblings[i])
 	}
 	ev.limitQuestions()
 	ev.SetProcess(o.Process)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
-	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(terms.OutputSchema) > 0 {
 		ev.checkOutput(terms.OutputSchema, d)
 	}
-	ev.refuseUnusable(o)
-	ev.findSleep(o)
+	ev.failUnusableSchema(o)
+	ev.findPause(o)
 	return ev
 }
 
-// AskAgain is the evidence of a fork's first turn that repeats the source's questions, without a
-// call of the engine.
-func AskAgain(from *Origin, host HostPolicy) *Evidence {
+// AskAgain is the evidence of a fork's first turn that repeats the source's questions: its engine is
+// not called.
+func AskAgain(from *Origin, host HostDefaults) *Evidence {
 	return &Evidence{
 		profile: fsm.ProfileResumable, Process: engine.Process{Status: engine.OK}, host: host, asksAgain: true,
 		question: &from.Asks[0], siblings: from.Asks[1:], rule: from.Rule,
@@ -121,7 +121,7 @@ func (ev *Evidence) asking(node string) asking {
 	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule, hideFor: ev.host.HideFor}
 }
 
-// Said returns the intermediate message with the turn's final text, or nil without text.
+// Said returns the turn's final text as an intermediate message, or nil without text.
 func (ev *Evidence) Said() *fcmp.MessageIntermediate {
 	if ev.final == nil {
 		return nil
@@ -129,7 +129,7 @@ func (ev *Evidence) Said() *fcmp.MessageIntermediate {
 	return Message(ev.final.text, ev.final.ref)
 }
 
-// AddJournal adds the outcome's journal entries. If they cannot be stored, the turn has failed.
+// AddJournal adds the outcome's journal entries, or fails the turn if they cannot be stored.
 func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.JournalSize) {
 	if len(entries) == 0 {
 		return
@@ -142,8 +142,8 @@ func (ev *Evidence) AddJournal(entries []engine.JournalEntry, size *interaction.
 	ev.journal = slices.Clone(entries)
 }
 
-// FinalEntries returns the journal entries stored with the turn's end: none if it was interrupted,
-// whose outcome is not stored.
+// FinalEntries returns the journal entries to store with the turn's end: none after an
+// interruption, when the outcome is not stored.
 func (ev *Evidence) FinalEntries() []engine.JournalEntry {
 	if ev.Interruption != nil {
 		return nil

@@ -137,7 +137,7 @@ func TestK7TheHostsWaitIsForQuestionsWithoutTheirOwn(t *testing.T) {
 	approval := interaction.Question{ID: 1, Kind: interaction.Approval, Prompt: "May I?",
 		Subject: &interaction.Subject{Tool: "pay"}}
 	ev := &Evidence{}
-	ev.applyPolicy(&Terms{Ask: policy}, &approval)
+	ev.addressQuestion(&Terms{Ask: policy}, &approval)
 	require.Equal(t, &interaction.Wait{}, approval.Wait, "a text is no decision")
 	require.Len(t, ev.questionWarnings, 1)
 	require.Contains(t, ev.questionWarnings[0].Detail, "it waits without limit")

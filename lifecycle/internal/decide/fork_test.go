@@ -20,7 +20,7 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 	ended := store.Run{ID: "r", State: fsm.StateFailed, Attempt: 2, Profile: fsm.ProfileResumable,
 		Session: session("run")}
 	of := func(records ...interaction.Record) []interaction.Record { return records }
-	goOn := ForkAt{Answers: true, Answer: interaction.Reply{Text: "go on"}}
+	goOn := ForkAt{Answer: &interaction.Reply{Text: "go on"}}
 	change := func(r store.Run, with func(r *store.Run)) store.Run {
 		with(&r)
 		return r

@@ -12,13 +12,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// statusCodes are the default codes of a failed process.
+// statusCodes are the codes of a process without one.
 var statusCodes = map[engine.Status]fsm.Code{
 	engine.Interrupted: fsm.CodeTurnInterrupted,
 	engine.TimedOut:    fsm.CodeTurnTimeout,
 }
 
-// gate ends a turn by the contract's completion gate.
+// gate ends a turn as the contract's completion gate decides.
 func gate(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	e := ev.effects()
 	e.now = now
@@ -45,8 +45,8 @@ func gate(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Comm
 	return transition(run, rule.Outcome, &e)
 }
 
-// Repairable reports whether the gate would fail the turn for its output, and the agent's session
-// can continue.
+// Repairable reports whether the gate would fail the turn only for its output, and the agent's
+// session can continue.
 func Repairable(run *store.Run, ev *Evidence) bool {
 	if ev.sessionFault != nil {
 		return false
@@ -57,7 +57,7 @@ func Repairable(run *store.Run, ev *Evidence) bool {
 		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
 }
 
-// RefusedOutcome fails a run because the contract or the store refuses its turn's outcome.
+// RefusedOutcome fails a run whose turn's outcome the contract or the store refuses.
 func RefusedOutcome(run *store.Run, refusal error, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventTurnFailed, &effects{
 		now: now, ends: ending{code: fsm.CodeProtocolSchemaViolation, message: Shortened(refusal.Error())},

@@ -6,19 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
 // A run is held instead of failed if a person can repair the cause or must decide. After a failed
-// turn it returns to the queue with its answer and session, and is not claimed while held. A parked
-// run whose session is refused keeps waiting with its question open; a reply is stored, and its
-// turn is executed after the hold.
+// turn it is queued with its answer and session, and not claimed. A parked run whose session is
+// refused keeps waiting with its question open; after a reply it is queued and held.
 
-// newHold returns a hold with a bounded reason. A code that may not be reported becomes
-// ENGINE_FAILED.
+// newHold bounds the reason, and replaces a code that events may not have by ENGINE_FAILED.
 func newHold(code fsm.Code, reason string) *hold {
 	if source := code.Source(); source != "engine" && source != "run" {
 		code, reason = fsm.CodeEngineFailed, string(code)+": "+reason
@@ -29,13 +26,10 @@ func newHold(code fsm.Code, reason string) *hold {
 // repairable has the codes of failures that an operator can repair.
 var repairable = []fsm.Code{fsm.CodeSessionResumeFailed, fsm.CodeWorkspaceMissing, fsm.CodeEngineUnavailable}
 
-// reasonToHold returns why the failed turn holds its run; nil if the completion gate decides. A
-// hold reported by the engine applies under every policy.
+// reasonToHold returns the hold after a failed turn, or nil if the completion gate decides. A hold
+// reported by the engine applies under every policy.
 func (ev *Evidence) reasonToHold(run *store.Run) *hold {
 	p := &ev.Process
-	if p.Status != engine.Failed { // an interrupted turn has not failed
-		return nil
-	}
 	code := cmp.Or(p.Code, fsm.CodeEngineFailed)
 	canBeRepaired := p.Transient || p.Repairable || slices.Contains(repairable, code)
 	if !p.Held && (!canBeRepaired || !ev.host.Holds(run)) {
@@ -46,26 +40,18 @@ func (ev *Evidence) reasonToHold(run *store.Run) *hold {
 	return h
 }
 
-// holdTurn returns the run to the queue and holds it there. The error is a *fsm.Refusal if the run
-// is sticky, because a resident process cannot release its slot.
-func holdTurn(run *store.Run, h *hold, turn turnEnd, now time.Time) (*store.Commit, error) {
-	return transition(run, fsm.EventTurnYielded, &effects{
-		now: now, facts: fsm.FactPassing, turn: turn, yields: yielding{hold: h},
-	})
-}
-
 // blockRun holds a parked run whose session the engine refuses.
 func blockRun(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return transition(run, fsm.EventRunBlocked, &effects{
-		now: now, facts: fsm.FactContextLost, block: blocking{begins: newHold(fsm.CodeSessionResumeFailed, why)},
+		now: now, facts: fsm.FactContextLost, hold: holdChange{begins: newHold(fsm.CodeSessionResumeFailed, why)},
 	})
 }
 
 func unblockRun(run *store.Run, cause string, by interaction.Actor, now time.Time) (*store.Commit, error) {
-	return transition(run, fsm.EventRunUnblocked, &effects{now: now, block: blocking{ends: cause, by: by}})
+	return transition(run, fsm.EventRunUnblocked, &effects{now: now, hold: holdChange{endCause: cause, by: by}})
 }
 
-// Resume carries out a person's choice about a held run. limits are for ChoiceRaise.
+// Resume carries out a person's choice about a held run, with new limits for ChoiceRaise.
 func Resume(run *store.Run, choice store.Choice, limits store.Budget, by interaction.Actor, now time.Time,
 ) (*store.Commit, error) {
 	switch choice {
@@ -86,6 +72,7 @@ func Resume(run *store.Run, choice store.Choice, limits store.Budget, by interac
 	})
 }
 
+// Offers reports whether the held run offers the choice, and this release knows it.
 func Offers(run *store.Run, choice store.Choice) bool {
 	return slices.Contains(run.Block.Choices, choice) &&
 		(slices.Contains(repairChoices, choice) || slices.Contains(budgetChoices, choice))

@@ -11,8 +11,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Turns that were interrupted or lost their worker are executed again, held, or failed.
-
 // shutDownTurn ends a turn that was interrupted by its host's shutdown.
 func shutDownTurn(run *store.Run, ev *Evidence, now time.Time) (*store.Commit, error) {
 	if !ev.Begun {
@@ -26,23 +24,17 @@ func shutDownTurn(run *store.Run, ev *Evidence, now time.Time) (*store.Commit, e
 	}, "the host shut down during the turn")
 }
 
-// lostAgent ends a turn whose agent was lost while the host lives: it is repeated, held, or fails
-// after too many repeats. If neither repeats nor operators are wanted, the completion gate decides.
+// lostAgent ends a turn whose agent was lost while the host lives. Unlike any other lost turn, one that
+// may not be repeated is left to the completion gate.
 func lostAgent(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	e := effects{
 		now: now, facts: fsm.FactWorkerGone, turn: turnEnd{session: ev.Session},
 		lost: lostTurn{onInterrupt: ev.host.onInterruptOf(run)},
 	}
-	if e.lost.onInterrupt == store.InterruptAsk {
-		held, err := holdTurn(run, newHold(fsm.CodeTurnInterrupted, ev.processFault()), e.turn, now)
-		if !Refused(err) {
-			return held, err
-		}
-	}
-	repeated, err := repeatTurn(run, &e, ev.processFault())
+	settled, err := holdOrRepeat(run, &e, fsm.CodeTurnInterrupted, ev.processFault())
 	switch {
 	case !Refused(err):
-		return repeated, err
+		return settled, err
 	case factsOf(run, &e).Has(fsm.FactRepeatsExhausted):
 		return failLostTurn(run, &e, ev.processFault())
 	default:
@@ -51,7 +43,7 @@ func lostAgent(run *store.Run, ev *Evidence, node string, now time.Time) (*store
 }
 
 // DroppedTurn ends a turn that its own node has ended without storing an outcome.
-func DroppedTurn(run *store.Run, host HostPolicy, now time.Time) (*store.Commit, error) {
+func DroppedTurn(run *store.Run, host HostDefaults, now time.Time) (*store.Commit, error) {
 	if run.AsksAgain() {
 		return handBack(run, "the host left before the fork had asked again", now)
 	}
@@ -66,65 +58,77 @@ type OrphanEvidence struct {
 	SessionFault string // why a wait cannot continue; empty if it can
 }
 
-// Orphan settles a run that cannot continue unchanged since its node has died: a turn is repeated
-// or held according to the policy, a parked run whose session is refused may be held, and any other
-// run has lost its context and fails. (A parked run with a valid session needs no decision unless
-// it was held; see store.Run.ShowDeparture.)
-func Orphan(run *store.Run, found *OrphanEvidence, host HostPolicy) (*store.Commit, error) {
-	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
+// Orphan settles a run that cannot continue unchanged since its node has died: a turn like any lost
+// turn, a wait according to its session. A parked run with a valid session needs no decision unless
+// it was held; see store.Run.ShowDeparture.
+func Orphan(run *store.Run, found *OrphanEvidence, host HostDefaults) (*store.Commit, error) {
+	if run.State == fsm.StateRunning {
+		return orphanedTurn(run, found, host)
+	}
+	waiting, why := run.State == fsm.StateWaitingUser, ending{}
 	switch {
 	case waiting && run.Held() && found.SessionFault == "":
 		return unblockRun(run, causeRepaired, interaction.Actor{}, found.At)
-	case waiting && !sticky && run.HasSession() && host.Holds(run):
+	case run.Profile == fsm.ProfileStickyProcess:
+		why = ending{reason: "process gone", message: "the process that held the session died with its host"}
+	case waiting && run.HasSession() && host.Holds(run):
 		return blockRun(run, found.SessionFault, found.At)
-	}
-	failure := effects{
-		now: found.At, facts: fsm.FactContextLost | fsm.FactWorkerGone, turn: turnEnd{warnings: found.Warnings},
-		lost:    lostTurn{onInterrupt: host.onInterruptOf(run), nodeDied: true},
-		settles: settlement{records: abandoned(run, found.At)}, ends: ending{recovery: store.FailedReconciled},
-	}
-	switch {
-	case run.State == fsm.StateRunning && run.AsksAgain(): // its engine was not called
-		return handBack(run, "the worker died before the fork had asked again", found.At)
-	case run.State == fsm.StateRunning:
-		failure.ends.reason = "worker gone"
-		failure.ends.message = "the worker died during the turn, which may not be repeated"
-		return settleLostTurn(run, &failure, "the worker died during the turn")
-	case sticky:
-		failure.ends.reason = "process gone"
-		failure.ends.message = "the process that held the session died with its host"
 	case waiting:
-		failure.ends.reason, failure.ends.message = "session lost", found.SessionFault
+		why = ending{reason: "session lost", message: found.SessionFault}
 	}
-	return transition(run, fsm.EventRestartReconcileFailed, &failure)
+	return transition(run, fsm.EventRestartReconcileFailed, failedOrphan(run, found, host, why))
 }
 
-// settleLostTurn ends a turn whose worker is gone: the run is held if an operator must decide,
-// repeated if the contract allows it, and fails otherwise.
+func orphanedTurn(run *store.Run, found *OrphanEvidence, host HostDefaults) (*store.Commit, error) {
+	if run.AsksAgain() { // its engine was not called
+		return handBack(run, "the worker died before the fork had asked again", found.At)
+	}
+	failure := failedOrphan(run, found, host, ending{
+		reason: "worker gone", message: "the worker died during the turn, which may not be repeated",
+	})
+	return settleLostTurn(run, failure, "the worker died during the turn")
+}
+
+// failedOrphan returns the effects of an orphan's failure.
+func failedOrphan(run *store.Run, found *OrphanEvidence, host HostDefaults, why ending) *effects {
+	why.recovery = store.FailedReconciled
+	return &effects{
+		now: found.At, facts: fsm.FactContextLost | fsm.FactWorkerGone, turn: turnEnd{warnings: found.Warnings},
+		lost:    lostTurn{onInterrupt: host.onInterruptOf(run), nodeDied: true},
+		settles: settlement{records: abandoned(run, found.At)}, ends: why,
+	}
+}
+
+// settleLostTurn ends a turn whose worker is gone: it fails unless it is held or repeated.
 func settleLostTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
+	settled, err := holdOrRepeat(run, e, fsm.CodeOrchestratorRestartInterrupted, why)
+	if Refused(err) {
+		return failLostTurn(run, e, why)
+	}
+	return settled, err
+}
+
+// holdOrRepeat holds the run if its policy is to ask an operator, and otherwise repeats its turn. The
+// error is a *fsm.Refusal if the contract allows neither.
+func holdOrRepeat(run *store.Run, e *effects, code fsm.Code, why string) (*store.Commit, error) {
 	if e.lost.onInterrupt == store.InterruptAsk {
-		held, err := holdTurn(run, newHold(fsm.CodeOrchestratorRestartInterrupted, why), e.turn, e.now)
+		held, err := yieldTurn(run, e.turn, yielding{hold: newHold(code, why)}, e.now)
 		if !Refused(err) {
 			return held, err
 		}
 	}
-	repeated, err := repeatTurn(run, e, why)
-	if Refused(err) {
-		return failLostTurn(run, e, why)
-	}
-	return repeated, err
+	return repeatTurn(run, e, why)
 }
 
 // handBack returns a run to the queue if the engine was not called for its turn, which counts
 // neither as a repeat nor towards MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
 func handBack(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &effects{
-		now: now, facts: fsm.FactWorkerGone | fsm.FactRepeatable, lost: lostTurn{shutdown: true, handedBack: true},
+		now: now, facts: fsm.FactWorkerGone | fsm.FactRepeatable, lost: lostTurn{handedBack: true},
 	}, why)
 }
 
-// repeatTurn returns the run to the queue to execute the same turn again. The error is a
-// *fsm.Refusal if that is not allowed. failLostTurn's ending has no effect on a repeat.
+// repeatTurn returns the run to the queue to execute the same turn again.
 func repeatTurn(run *store.Run, e *effects, why string) (*store.Commit, error) {
 	repeated := interaction.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: why}
 	if e.lost.handedBack {

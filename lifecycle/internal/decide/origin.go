@@ -13,12 +13,11 @@ const MaxOrigin = 16 << 20
 
 // Origin is a fork's inheritance, stored with its specification and never changed.
 type Origin struct {
-	// RunID and CreatedAt identify the run that owns the session. WorkDir is its Spec's; empty: its
-	// own folder.
+	// RunID and CreatedAt identify the run that owns the session. WorkDir is of its Spec.
 	RunID     string    `json:"run_id"`
 	CreatedAt time.Time `json:"created_at"`
 	WorkDir   string    `json:"work_dir,omitempty"`
-	// Session is the session that the first turn branches, or nil.
+	// Session, unless nil, is what the fork's first turn branches.
 	Session *interaction.SessionHandle `json:"session,omitempty"`
 	AtRest  bool                       `json:"at_rest,omitempty"` // see engine.BranchPoint
 	Message bool                       `json:"message,omitempty"` // see engine.BranchPoint
@@ -26,22 +25,22 @@ type Origin struct {
 	// Journal has the source's own inherited entries, then its entries up to the fork's point. The
 	// fork's journal follows them.
 	Journal []engine.JournalEntry `json:"journal,omitempty"`
-	// Answer is the answer for the fork's first turn.
-	Answer *interaction.Answer `json:"answer,omitempty"`
-	// Answers replace Answer if several questions were asked together.
+	// Answer is for the fork's first turn; Answers replace it if several questions were asked
+	// together.
+	Answer  *interaction.Answer  `json:"answer,omitempty"`
 	Answers []interaction.Answer `json:"answers,omitempty"`
-	// Asks are the questions that the fork's first turn repeats, with their rule, instead of an
-	// answer.
+	// Asks are the questions, with their rule, that the fork's first turn repeats instead of an answer.
 	Asks []interaction.Question `json:"asks,omitempty"`
 	Rule interaction.Rule       `json:"rule,omitzero"`
 	// Withheld are the indexes of History's records whose answers the fork does not inherit.
 	Withheld []int `json:"withheld,omitempty"`
 
-	// Fields used only while the fork is made. Point is the fork's time in the source's life, and
-	// OwnEntries the size of the source's own journal then.
+	// Used only while the fork is made: the time in the source's life from which it continues, the
+	// number of entries in the source's own journal then, and the number of records at the end of
+	// History that have the fork's first answers.
 	Point      time.Time `json:"-"`
 	OwnEntries int       `json:"-"`
-	answered   int       // how many records at the end of History have the fork's first answers
+	answered   int
 }
 
 // BranchPoint describes the branched session for the engine, without folders.
@@ -49,7 +48,7 @@ func (o *Origin) BranchPoint() engine.BranchPoint {
 	return engine.BranchPoint{RunID: o.RunID, Session: *o.Session.Clone(), AtRest: o.AtRest, Message: o.Message}
 }
 
-// WithheldRecords returns the records of the history whose answers the fork does not inherit.
+// WithheldRecords returns the records at the indexes in Withheld.
 func (o *Origin) WithheldRecords() (all []interaction.Record) {
 	for _, i := range o.Withheld {
 		if i < len(o.History) {
@@ -59,8 +58,8 @@ func (o *Origin) WithheldRecords() (all []interaction.Record) {
 	return all
 }
 
-// Withhold finds the records whose answers a fork by this author does not inherit. An engine that
-// keeps answers itself asks these questions again (engine.Turn.Withheld).
+// Withhold sets Withheld for a fork by this author. An engine that keeps answers itself asks these
+// questions again (engine.Turn.Withheld).
 func (o *Origin) Withhold(author interaction.Actor) {
 	for i := range o.History[:len(o.History)-o.answered] {
 		if mustAskAgain(&o.History[i], author) {
@@ -78,11 +77,11 @@ func mustAskAgain(r *interaction.Record, author interaction.Actor) bool {
 		(q.Subject != nil || q.DecidedBySeveral() || !q.To.Admits(author))
 }
 
-// continueWith continues the fork with the answers to these questions, or repeats all of them if
-// one answer is not inherited. It reports whether the fork asks.
-func (o *Origin) continueWith(round []interaction.Record, rule interaction.Rule, author interaction.Actor) bool {
+// inheritRound gives the fork the answers to questions that were asked together, or has it ask all
+// again if one answer is not inherited.
+func (o *Origin) inheritRound(round []interaction.Record, rule interaction.Rule, author interaction.Actor) (asks bool) {
 	if !slices.ContainsFunc(round, func(r interaction.Record) bool { return mustAskAgain(&r, author) }) {
-		o.continueWithAnswers(round)
+		o.inheritAnswers(round)
 		return false
 	}
 	for i := range round {
@@ -94,9 +93,8 @@ func (o *Origin) continueWith(round []interaction.Record, rule interaction.Rule,
 	return true
 }
 
-// continueWithAnswers adds the questions to the history, and gives the fork's first turn the
-// answers.
-func (o *Origin) continueWithAnswers(round []interaction.Record) {
+// inheritAnswers adds the questions to the history, and gives the fork's first turn the answers.
+func (o *Origin) inheritAnswers(round []interaction.Record) {
 	answers := make([]interaction.Answer, 0, len(round))
 	for i := range round {
 		o.History = append(o.History, forHistory(round[i]))
@@ -110,8 +108,8 @@ func (o *Origin) continueWithAnswers(round []interaction.Record) {
 	}
 }
 
-// continueAs lets the fork begin as its source would have, a fork that has asked nothing.
-func (o *Origin) continueAs(from *Origin, author interaction.Actor) {
+// beginLike lets the fork begin like its source, a fork that has asked nothing itself.
+func (o *Origin) beginLike(from *Origin, author interaction.Actor) {
 	switch {
 	case len(from.Asks) > 0:
 		o.Asks, o.Rule = from.Asks, from.Rule
@@ -121,23 +119,23 @@ func (o *Origin) continueAs(from *Origin, author interaction.Actor) {
 		before := len(o.History) - max(len(from.Answers), 1)
 		round := o.History[before:]
 		o.History = slices.Clone(o.History[:before])
-		o.continueWith(round, ruleOfOutcome(round), author)
+		o.inheritRound(round, ruleOfOutcome(round), author)
 	}
 }
 
-// branchSessionOf lets the fork branch its source's inherited session.
+// branchSessionOf lets the fork branch the session that its source has inherited.
 func (o *Origin) branchSessionOf(from *Origin) {
 	o.RunID, o.CreatedAt, o.WorkDir = from.RunID, from.CreatedAt, from.WorkDir
 	o.Session, o.AtRest = from.Session, from.AtRest
 }
 
-// forHistory returns a record without what only its own run needs.
+// forHistory returns a record without the fields that only its own run needs.
 func forHistory(r interaction.Record) interaction.Record {
 	r.Session, r.Journal, r.Key, r.Digest = nil, 0, "", ""
 	return r
 }
 
-// ruleOfOutcome returns a rule with the outcome of these records, never weaker than the original.
+// ruleOfOutcome infers a rule from the records' outcome. It is never weaker than the original.
 func ruleOfOutcome(round []interaction.Record) interaction.Rule {
 	replies, superseded, rejected := 0, false, false
 	for i := range round {

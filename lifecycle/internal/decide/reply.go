@@ -9,10 +9,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reply settles the open question that the reply names. The run returns to the queue, unless it
-// waits for other answers. If several people decide the question and others must vote, the reply is
-// recorded as a vote. Reply.ValidateFor, Actor.CheckDeputy and
-// Question.CheckClaim may refuse it.
+// Reply settles the open question that the reply names, or records a vote if several people decide
+// it and more must vote. The run returns to the queue, unless it waits for other answers. The error
+// is of Actor.CheckDeputy, Reply.ValidateFor or Question.CheckClaim.
 func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
 	now = Later(now, run.UpdatedAt) // the answer has the time of the commit
@@ -28,44 +27,44 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 	if question.Claim != nil {
 		reply.Actor = question.Claimant(reply.Actor, now)
 	}
-	if question.DecidedBySeveral() {
-		voted := question.WithVote(reply, now)
-		if !question.Decides(reply.Decision) {
-			if err := leavesVoters(&voted, &reply); err != nil {
-				return nil, err
-			}
-			return recordVote(run, &voted, reply, now)
-		}
-		question = &voted
+	if !question.DecidedBySeveral() {
+		return settle(run, question, reply, now)
 	}
-	return settle(run, question, reply, now)
+	voted := question.WithVote(reply, now)
+	if question.Decides(reply.Decision) {
+		return settle(run, &voted, reply, now)
+	}
+	if err := checkVotersLeft(&voted, &reply); err != nil {
+		return nil, err
+	}
+	return recordVote(run, &voted, reply, now)
 }
 
-// settle settles the question, with its last vote if several people decide it.
+// settle settles the question, which has its last vote if several people decide it.
 func settle(run *store.Run, question *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
 	answer := reply.AnswerTo(question, now)
-	digest := ""
+	record := settledBy(run, question, answer)
+	record.Key, record.Seen = reply.Key, reply.Seen
 	if reply.Key != "" {
-		digest = reply.DigestFor(question)
+		record.Digest = reply.DigestFor(question)
 	}
-	e := effects{now: now, facts: fsm.FactPendingMatches | fsm.FactRuleMet, settles: settlement{
+	e := effects{now: now, facts: fsm.FactPendingMatches, settles: settlement{
 		answers: []interaction.Answer{answer},
 		vote:    question.DecidedBySeveral() && !interaction.IsPolicy(reply.Actor.ID),
-		records: []interaction.Record{settledBy(run, question, answer, reply.Key, digest)},
+		records: []interaction.Record{record},
 	}}
-	e.settles.records[0].Seen = reply.Seen
 	if run.Together != nil && !completesRule(run, answer.Decision) {
-		e.facts &^= fsm.FactRuleMet
 		return transition(run, fsm.EventInteractionRecorded, &e)
 	}
+	e.facts |= fsm.FactRuleMet
 	e.settles.closeSiblings(run, now)
 	return transition(run, fsm.EventInteractionReplyAccepted, &e)
 }
 
-// leavesVoters returns an error if a deputy's vote, which counts once and uses up two people, leaves
+// checkVotersLeft refuses a deputy's vote, which counts once and uses up two people, if it leaves
 // fewer people than must still decide.
-func leavesVoters(voted *interaction.Question, reply *interaction.Reply) error {
+func checkVotersLeft(voted *interaction.Question, reply *interaction.Reply) error {
 	if reply.Actor.For == "" {
 		return nil
 	}
@@ -76,8 +75,7 @@ func leavesVoters(voted *interaction.Question, reply *interaction.Reply) error {
 	return nil
 }
 
-// recordVote makes the commit of a vote that needs others; voted is the question with it. Votes are
-// part of the question and its history, so that both always agree.
+// recordVote stores a vote that does not settle the question: voted, the question with it.
 func recordVote(run *store.Run, voted *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
 	answers := []interaction.Answer{reply.AnswerTo(voted, now)}
@@ -87,13 +85,12 @@ func recordVote(run *store.Run, voted *interaction.Question, reply interaction.R
 	})
 }
 
-// completesRule reports whether the run continues with a reply that has this decision.
+// completesRule reports whether the run continues after one more reply, with this decision.
 func completesRule(run *store.Run, decision interaction.Decision) bool {
 	return run.Together.Met(run.Together.Replies+1, len(run.Open)-1, decision == interaction.Reject)
 }
 
-// closeSiblings closes the open questions that the first record does not settle: the run continues
-// without answers to them.
+// closeSiblings closes the other open questions: the run continues without answers to them.
 func (s *settlement) closeSiblings(run *store.Run, now time.Time) {
 	if len(run.Open) == 1 {
 		return
@@ -109,9 +106,8 @@ func (s *settlement) closeSiblings(run *store.Run, now time.Time) {
 	slices.SortFunc(s.records, func(a, b interaction.Record) int { return a.Question.ID - b.Question.ID })
 }
 
-func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer, key, digest string,
-) interaction.Record {
-	record := interaction.Settle(*q, answer, key, digest)
+func settledBy(run *store.Run, q *interaction.Question, answer interaction.Answer) interaction.Record {
+	record := interaction.Settle(*q, answer, "", "")
 	keepForkPoint(&record, run)
 	return record
 }
@@ -129,8 +125,8 @@ func abandoned(run *store.Run, at time.Time) []interaction.Record {
 	return all
 }
 
-// keepForkPoint stores with a question's record the start of a later fork: the session, and the
-// number of journal entries. Neither has changed while the run waited.
+// keepForkPoint stores in the record where a later fork begins: the session and the number of
+// journal entries, which do not change while a run waits.
 func keepForkPoint(r *interaction.Record, run *store.Run) {
 	r.Session = run.Session
 	if run.Journal != nil {

@@ -12,8 +12,6 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// An engine's reports are made storable here.
-
 // Limits of the stored part of an agent's output, in bytes. The transcript has the rest.
 const (
 	MaxFinalText = 256 << 10
@@ -25,14 +23,14 @@ const (
 	maxOwnWarnings = 50
 )
 
-// bounded makes text valid UTF-8 of at most limit bytes and reports whether it was cut.
+// bounded makes a text valid UTF-8 of at most limit bytes, and reports whether it was cut.
 func bounded(text string, limit int) (string, bool) {
 	text = utf8Text(text)
 	if len(text) <= limit {
 		return text, false
 	}
 	cut := limit
-	for !utf8.RuneStart(text[cut]) { // the first byte is one
+	for !utf8.RuneStart(text[cut]) {
 		cut--
 	}
 	return text[:cut], true
@@ -44,7 +42,7 @@ func Shortened(s string) string {
 	return s
 }
 
-// utf8Text replaces invalid UTF-8 of engines and stores: every store must keep it unchanged.
+// utf8Text replaces invalid UTF-8, which not every store could keep unchanged.
 func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func Message(text string, ref *engine.RawRef) *fcmp.MessageIntermediate {
@@ -52,8 +50,7 @@ func Message(text string, ref *engine.RawRef) *fcmp.MessageIntermediate {
 	return &fcmp.MessageIntermediate{Text: text, Truncated: cut, RawRef: (*fcmp.RawRef)(ref)}
 }
 
-// Warning returns the event of a warning. An undeclared code becomes ENGINE_DIAGNOSTIC, and the
-// detail names it.
+// Warning returns the event of an engine's warning.
 func Warning(d interaction.Diagnostic) *fcmp.Warning { return warning(declaredWarning(d)) }
 
 func warning(d interaction.Diagnostic) *fcmp.Warning {
@@ -61,11 +58,10 @@ func warning(d interaction.Diagnostic) *fcmp.Warning {
 	return &fcmp.Warning{Code: string(d.Code), Detail: detail}
 }
 
-// StorableSession returns a copy of the handle to store, nil for nil, or an error if it cannot be
-// stored.
+// StorableSession copies a handle, or says why it cannot be stored. It returns nil for nil.
 func StorableSession(h *engine.SessionHandle) (*engine.SessionHandle, error) {
 	if h == nil {
-		return nil, nil //nolint:nilnil // no handle is no session, and no fault
+		return nil, nil //nolint:nilnil // no session, and no fault
 	}
 	if len(h.Data) == 0 || len(h.Data) > engine.MaxSessionHandle {
 		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxSessionHandle)
@@ -90,7 +86,7 @@ func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	return interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
-// declaredWarnings returns an outcome's diagnostics, maxDiagnostics at most, in a new slice.
+// declaredWarnings copies an outcome's diagnostics, maxDiagnostics at most.
 func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	if len(given) == 0 {
 		return nil
@@ -108,8 +104,8 @@ func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	return all
 }
 
-// Failure copies an engine's error, whose methods are the engine's code. The given code is used if
-// the error has none.
+// Failure copies an engine's error, whose methods are the engine's code. code is for an error
+// without one.
 func Failure(code fsm.Code, err error) *engine.Failure {
 	detail := err.Error()
 	failure := &engine.Failure{Code: code, Detail: detail}
@@ -125,6 +121,7 @@ func Failure(code fsm.Code, err error) *engine.Failure {
 	return failure
 }
 
+// FailedProcess is how a turn ended with an engine's error; see Failure.
 func FailedProcess(code fsm.Code, err error) engine.Process {
 	f := Failure(code, err)
 	return engine.Process{
@@ -133,6 +130,7 @@ func FailedProcess(code fsm.Code, err error) engine.Process {
 	}
 }
 
+// InterruptedProcess is how a turn ended that the library interrupted.
 func InterruptedProcess(cause error, p engine.Process) engine.Process {
 	if p.Detail == "" {
 		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")

@@ -12,6 +12,7 @@ import (
 
 var creation = fsm.Submit()
 
+// Submission creates the run, with its stored specification.
 func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
 	c := newCommit(run)
 	c.Run.Version, c.Spec = 1, spec
@@ -19,7 +20,7 @@ func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
 	return c, err
 }
 
-// Start starts the next turn of a claimed run, as a ClaimRequest.Start.
+// Start starts the next turn of a claimed run: see store.ClaimRequest.
 func Start(run *store.Run, now time.Time) (store.Commit, error) {
 	c, err := transition(run, fsm.EventTurnStarted, &effects{now: now})
 	if err != nil {
@@ -41,13 +42,11 @@ func LostProcess(run *store.Run, why string, now time.Time) (*store.Commit, erro
 	})
 }
 
-// Report makes a commit that changes no state: the events that an engine reports during its turn,
-// and its session unless nil.
+// Report stores events that an engine reports during its turn, and its session unless nil. The
+// run's state stays.
 func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events ...fcmp.Payload) (
 	*store.Commit, error) {
-	c := newCommit(run)
-	c.Run.Version++
-	c.Run.UpdatedAt = Later(now, run.UpdatedAt)
+	c := nextVersion(run, now)
 	if session != nil {
 		c.Run.Session = session
 	}
@@ -65,7 +64,7 @@ func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events
 	return c, nil
 }
 
-// Entries makes the commit of journal entries during a turn.
+// Entries stores journal entries during a turn.
 func Entries(run *store.Run, entries []engine.JournalEntry, now time.Time) (*store.Commit, error) {
 	c, err := Report(withProgress(run, entries), now, nil)
 	if err == nil {
@@ -74,7 +73,7 @@ func Entries(run *store.Run, entries []engine.JournalEntry, now time.Time) (*sto
 	return c, err
 }
 
-// AddJournal adds and counts entries.
+// AddJournal adds entries to a commit, and counts them in its run.
 func AddJournal(c *store.Commit, entries []engine.JournalEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -84,9 +83,8 @@ func AddJournal(c *store.Commit, entries []engine.JournalEntry) error {
 	return err
 }
 
-// withProgress returns the run with its repeats and retries reset if its journal grows: later turns
-// do not repeat these steps, so a long function completes even on nodes that are often lost. The
-// journal's limits bound the resets.
+// withProgress resets the run's repeats if its journal grows: later turns skip the journaled steps,
+// so a long function completes even on nodes that are often lost. The journal's limits bound this.
 func withProgress(run *store.Run, entries []engine.JournalEntry) *store.Run {
 	if len(entries) == 0 || run.Repeats == 0 {
 		return run
@@ -110,29 +108,22 @@ func CountChild(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, err
 }
 
-// Three kinds of commits leave work for relatives of their run: a run begins to wait for children,
-// which may have ended already; a child ends, and its parent may be waiting; a parent ends, and its
-// children end with it. Each sets Family.Due of its run, until a node has done the work.
-
-// WaitedEnough reports whether a run with this block may continue. ended reports whether a child
-// has ended or was deleted.
-func WaitedEnough(b *store.Block, ended func(id string) bool, now time.Time) bool {
-	switch {
-	case !b.Until.IsZero() && !b.Until.After(now):
+// WaitedEnough reports whether a run with this block may continue. open reports whether a child
+// exists and has not ended.
+func WaitedEnough(b *store.Block, open func(child string) bool, now time.Time) bool {
+	if !b.Until.IsZero() && !b.Until.After(now) {
 		return true
-	case b.Any:
-		return slices.ContainsFunc(b.Children, ended)
 	}
-	return !slices.ContainsFunc(b.Children, func(id string) bool { return !ended(id) })
+	if b.Any {
+		return slices.ContainsFunc(b.Children, func(child string) bool { return !open(child) })
+	}
+	return !slices.ContainsFunc(b.Children, open)
 }
 
 // Continue ends the block of a run that has waited long enough for its children. Like the end of a
-// sleep, it is no transition and has no event. If the budget is used up, the same commit holds the
-// run, with a hold's event.
+// sleep, it has no event. If the budget is used up, the commit holds the run, with a hold's event.
 func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
-	c := newCommit(run)
-	c.Run.Version++
-	c.Run.UpdatedAt = Later(now, run.UpdatedAt)
+	c := nextVersion(run, now)
 	c.Run.QueuedAt = c.Run.UpdatedAt
 	c.Run.Block = nil
 	setFamilyDue(&c.Run, time.Time{})
@@ -142,8 +133,8 @@ func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, nil
 }
 
-// FamilyDue changes when a node must next process the run's relatives; zero: never, and its parent
-// no longer keeps the run.
+// FamilyDue sets when a node must next process the run's relatives. If zero, never, and the run's
+// parent no longer keeps it.
 func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++
@@ -151,7 +142,7 @@ func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	return c
 }
 
-// RetainForParent retains an ended run for its parent, which was informed. Nothing is due then.
+// RetainForParent keeps an ended run for its parent, which knows of the end. Nothing more is due.
 func RetainForParent(run *store.Run) *store.Commit {
 	c := FamilyDue(run, time.Time{})
 	family := *c.Run.Family

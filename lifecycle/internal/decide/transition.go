@@ -9,21 +9,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// transition finds the contract's transition for the event in the run's state with these facts, and
-// returns its commit: the new record, and the events in the contract's order. A run that would
-// start another turn without budget is held in the same commit; one that waits for children is held
-// when it continues (Continue). The error is a *fsm.Refusal if the contract has no transition.
+// transition looks up the contract's row for the event in the run's state with these facts, and
+// returns its commit: the new record, and the row's events. The error is a *fsm.Refusal if the
+// contract has no row. The commit also holds a run that would start another turn with a used-up
+// budget; Continue holds one that waits for children first.
 func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, e))
 	if err != nil {
 		return nil, err
 	}
-	c := newCommit(run)
+	c := nextVersion(run, e.now)
 	c.Settled = e.settles.records
 	next := &c.Run
-	now := Later(e.now, run.UpdatedAt)
-	next.Version++
-	next.UpdatedAt = now
+	now := next.UpdatedAt
 	next.State = row.To
 	next.Block = nil // unless a function below sets it
 	recordTurnEnd(next, &e.turn)
@@ -32,12 +30,12 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 		next.Votes++
 	}
 	switch {
-	case e.edits.question != nil:
+	case e.edits.question != nil: // also for a vote, which is part of its question
 		changeQuestion(next, run, e.edits.question)
 	case row.Event == fsm.EventInteractionRecorded:
-		recordReply(next, run, &e.settles.answers[0], now)
+		recordAnswer(next, run, &e.settles.answers[0], now)
 	case row.To == run.State:
-		changeBlock(next, &e.block, now)
+		changeHold(next, &e.hold, now)
 	default:
 		enterState(next, run, &row, e, now)
 	}
@@ -56,12 +54,12 @@ func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time
 		next.Slot = false
 	}
 	next.Open, next.Deadline = nil, time.Time{} // unless openQuestions sets them
-	setFamilyDue(next, time.Time{})             // unless queueForChildren or endRun sets it
+	setFamilyDue(next, time.Time{})             // unless recordYield or endRun sets it
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, e, now)
 		if prev.Held() {
-			keepBlock(next, prev.Block, now)
+			keepHold(next, prev.Block, now)
 		}
 	case fsm.StateRunning:
 		next.Attempt++
@@ -70,25 +68,24 @@ func enterState(next, prev *store.Run, row *fsm.Transition, e *effects, now time
 	case fsm.StateWaitingUser:
 		next.Owner = e.asks.node
 		next.Answers = nil
-		endRow(next)
+		resetRepeats(next)
 		openQuestions(next, &e.asks, now)
 	default:
 		endRun(next, row, e, now)
 	}
 }
 
-// enterQueue queues the run with the answer to its question, or to repeat its turn.
+// enterQueue queues the run with the answer to its question, or to execute its turn again.
 func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 	next.QueuedAt = now
 	if !next.Slot {
 		next.Owner = ""
 	}
-	yieldTurn(next, &e.yields, now)
-	if e.lost.handedBack && next.MaxAttempts > 0 { // otherwise nothing is counted, and the record
-		// keeps its first form
+	recordYield(next, &e.yields, now)
+	if e.lost.handedBack && next.MaxAttempts > 0 { // without a limit, the record keeps its plain form
 		countYield(next)
 	}
-	if event == fsm.EventRestartRequeue && !e.lost.shutdown {
+	if event == fsm.EventRestartRequeue && !e.lost.excused() {
 		countRepeat(next, e.lost.nodeDied)
 		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
 	}
@@ -103,20 +100,20 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answers, next.Together = false, "", nil, nil
-	next.Losses = 0 // nothing is executed again, and all releases can read the record
+	next.Losses = 0 // so that all releases can read the record
 	setFamilyDue(next, now)
 	if f := e.turn.final; f != nil {
 		next.FinalText = f.text
 	}
 	if row.To == fsm.StateSucceeded {
 		next.Output = e.turn.output
-		endRow(next)
+		resetRepeats(next)
 	} else {
 		recordFailure(next, row, &e.ends)
 	}
 }
 
-// holdForBudget changes a commit that queues a run whose budget is used up: it also holds the run.
+// holdForBudget also holds the run of a commit that queues it with a used-up budget.
 func holdForBudget(c *store.Commit) error {
 	e := effects{from: c.Run.State}
 	row, err := fsm.Next(c.Run.State, fsm.EventRunBlocked, factsOf(&c.Run, &e))

@@ -18,11 +18,10 @@ import (
 // An engine may panic, exit its goroutine, hang, or return late. Its methods are called only
 // through Guard or Call, so that its fault costs one run and never the process.
 
-// How long an engine may take to return after its call's context has ended: from a turn, which may
-// have processes to end, and from other calls. Then the call is stuck: the library continues
-// without it, and lists it until it returns.
+// How long an engine may take to return after its call's context has ended. Then the call is stuck:
+// the library continues without it, and lists it until it returns.
 const (
-	TurnReturnLimit = 10 * time.Second
+	TurnReturnLimit = 10 * time.Second // a turn may have processes to end
 	CallReturnLimit = 2 * time.Second
 )
 
@@ -53,6 +52,7 @@ func (c EngineCall) String() string {
 	return text
 }
 
+// StuckCalls are the calls without which the process continues.
 type StuckCalls struct {
 	mu    sync.Mutex
 	calls map[*StuckCall]bool // guarded by mu
@@ -112,8 +112,8 @@ func (s *StuckCalls) List() []EngineCall {
 // ErrExited: the engine ended the goroutine by runtime.Goexit, as t.FailNow does.
 var ErrExited = errors.New("the engine exited the goroutine that called it")
 
-// Guard calls an engine on this goroutine, and turns a panic into an error with its value, logging
-// the stack. It cannot stop the engine from exiting the goroutine.
+// Guard calls an engine on this goroutine, and turns a panic into an error. The engine can still exit
+// the goroutine.
 func (p *Process) Guard(what EngineCall, fn func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -129,7 +129,7 @@ func (p *Process) Guard(what EngineCall, fn func() error) (err error) {
 // engineError copies an engine's error without its methods, which may panic.
 type engineError struct {
 	text string
-	is   error // the sentinel of this package that the original matches, or nil
+	is   error // engine.ErrHandleRefused if the original matches it, else nil
 }
 
 func (e *engineError) Error() string { return e.text }
@@ -148,8 +148,8 @@ func flattenError(err error) error {
 	return e
 }
 
-// Call calls an engine on a separate goroutine, with a context that ends after limit. If the engine
-// has not returned CallReturnLimit after that, the call is stuck, and Call returns without it.
+// Call calls an engine on a separate goroutine, with a context that ends after limit. If the call has
+// not returned CallReturnLimit later, it is stuck, and Call returns.
 func (p *Process) Call(
 	ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error,
 ) error {

@@ -15,18 +15,16 @@ import (
 )
 
 // Children are runs started by turns of another run, the parent. A child's id is derived from its
-// parent's id and a key, so it is started once, however often the parent's turn is repeated. A
-// parent that waits for children is queued with a block of the kind children.
+// parent's id and a key, so it is started once, however often the parent's turn is repeated.
 //
-// Three kinds of commits leave work for relatives of their run, which some node must do even after
-// a crash of the committing process:
+// Three kinds of commits leave work for relatives of their run:
 //
 //	a run begins to wait for children    some of them may have ended already
 //	a child ends                         its parent may be waiting for it
 //	a parent ends                        its children end with it
 //
-// Each of these commits sets Family.Due of its run. Store.Due returns the run until a node has done
-// this work (families).
+// Each sets Family.Due of its run. Store.Due returns the run until a node has done the work
+// (families), also after a crash.
 
 // ChildPrefix begins the ids of children only: anyone can compute a child's id, and could otherwise
 // occupy it by a submission.
@@ -40,7 +38,7 @@ func childID(parent, key string) string {
 
 // Spawn implements engine.Parent by two commits: the first counts the child in the parent's record,
 // under the turn's fence, the second creates the child. After a crash between them, the repeated
-// turn calls Spawn again with the same id.
+// turn calls Spawn again.
 func (s *sink) Spawn(ctx context.Context, c engine.Child) (string, error) {
 	t := (*turn)(s)
 	if c.Key == "" || len(c.Key) > engine.MaxChildKey {
@@ -91,10 +89,10 @@ func (s *sink) countChild(ctx context.Context) error {
 		return fmt.Errorf("engine: child not started: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	t.mu.Lock() // the turn must not end before this commit
+	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reportsClosed {
-		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	if err := t.checkOpen(); err != nil {
+		return err
 	}
 	if f := t.record.Family; f != nil && f.Children >= store.MaxChildren {
 		return fmt.Errorf("%w: run %s has started %d", engine.ErrTooManyChildren, t.record.ID, f.Children)
@@ -137,8 +135,8 @@ func (s *sink) OpenChildren(ctx context.Context) (ids []string, _ error) {
 	}
 }
 
-// readChild reads a child of the turn's run, or returns store.ErrNotFound. It retries failures. The
-// result is durable, since the turn relies on it.
+// readChild reads a child of the turn's run through Confirm, since the turn relies on it. It retries
+// failures.
 func (t *turn) readChild(ctx context.Context, id string) (child store.Run, _ error) {
 	err := t.untilAnswered(ctx, "child not read", func() (err error) {
 		child, err = t.node.proc.ConfirmedRun(ctx, id)

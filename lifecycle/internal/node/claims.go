@@ -13,47 +13,78 @@ import (
 )
 
 // claimState is a node's part in the claims of all nodes that share a store (store.Announcer). The
-// process that commits work claims it if it can, and the announcement of the commit says so. For
-// other announcements the nodes take turns: see Node.handleForeignHint.
+// process that commits work promises to claim it if it can, and its announcement says so. The nodes
+// claim other announced work one after another, in an order that depends on the run (deferClaim), so
+// that an announcement wakes neither all nodes together, nor always the same one first.
 type claimState struct {
 	*member
 
-	wakeup    chan<- struct{} // wakes the scheduler
-	drained   atomic.Bool     // the last claim left no ready run
-	rank      atomic.Int64    // of this node among the registered ones, by age; see suspectIsOverdue
+	announcer store.Announcer // nil: the node treats every hint like that of an own commit
+	wakeup    chan struct{}   // wakes the scheduler
+	rank      atomic.Int64    // of this node among the registered ones, by age
 	peers     atomic.Int64    // the number of registered nodes
-	announcer store.Announcer // nil: every hint is as good as this process's
-	begun     atomic.Uint64   // claims that have begun
-	promised  atomic.Bool     // makesClaim said yes, and no claim has begun since
-	full      atomic.Bool     // the scheduler waits for a permit
-	abstains  atomic.Bool     // the scheduler claims nothing although there is room
-	urgent    atomic.Bool     // the next claim need not leave what it finds to others: see claimLater
-	backlog   atomic.Bool     // the last claim left runs behind although there was room here
 
-	changed chan struct{} // later has an earlier time
-	mu      sync.Mutex
-	later   map[string]laterClaim // guarded by mu; by the run that the node would claim
+	drained  atomic.Bool   // the last claim left no ready run
+	backlog  atomic.Bool   // the last claim left ready runs although there was room here
+	urgent   atomic.Bool   // the next claim need not leave the runs that it finds to other nodes
+	promised atomic.Bool   // promisesClaim returned true, and no claim has begun since
+	full     atomic.Bool   // the scheduler waits for a permit
+	abstains atomic.Bool   // the scheduler claims nothing although there is room
+	begun    atomic.Uint64 // the number of claims that have begun
+
+	changed  chan struct{} // deferred has an earlier time
+	mu       sync.Mutex
+	deferred map[string]deferredClaim // guarded by mu; by the run that caused it
 }
 
-// laterClaim is a claim that is made unless another node makes it first.
-type laterClaim struct {
-	due     time.Time
-	begun   uint64 // the claims of this node that had begun before
-	started bool   // kept for a while, so that makesClaim knows a run that others may wait for
+// deferredClaim is a claim to make unless another node makes it first.
+type deferredClaim struct {
+	due   time.Time
+	begun uint64 // claimState.begun when it was deferred
+	woken bool   // the scheduler, for it: kept for a while, since others may still wait for the run
 }
 
-// maxLater bounds the runs of laterClaims. Of more runs, one claim is made for all.
-const maxLater = 1024
+// maxDeferred bounds the deferred claims. Beyond it, one claim is made for all other runs.
+const maxDeferred = 1024
 
-func newClaimState(of *member, wakeup chan<- struct{}) *claimState {
-	return &claimState{member: of, wakeup: wakeup, changed: make(chan struct{}, 1), later: make(map[string]laterClaim)}
+func newClaimState(of *member) *claimState {
+	return &claimState{member: of, wakeup: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		deferred: make(map[string]deferredClaim)}
 }
 
-// makesClaim reports whether this node makes the claim that a commit of its process calls for: the
-// wake-up has come with the hint, before this call.
-func (c *claimState) makesClaim(h store.Hint) bool {
-	if h.State == fsm.StateRunning { // calls for none, unless other nodes are about to claim the run
-		return !c.forget(h.RunID)
+// noteRank records this node's position among the registered ones, which are sorted by id and so by
+// age.
+func (c *claimState) noteRank(registered []string) {
+	c.rank.Store(int64(max(0, slices.Index(registered, c.id))))
+	c.peers.Store(int64(len(registered)))
+}
+
+// wake causes a claim, now or as soon as there is room.
+func (c *claimState) wake() {
+	select {
+	case c.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+func (c *claimState) wakeUrgently() {
+	c.urgent.Store(true)
+	c.wake()
+}
+
+// wakeForBacklog causes a claim if queued runs may wait for the freed capacity.
+func (c *claimState) wakeForBacklog() {
+	if !c.drained.Load() {
+		c.wakeUrgently()
+	}
+}
+
+// promisesClaim reports whether this node makes the claim that a commit of its process calls for.
+// The hint of the commit has woken the scheduler before.
+func (c *claimState) promisesClaim(h store.Hint) bool {
+	if h.State == fsm.StateRunning { // a claimed run calls for a claim only if other nodes were about to claim it
+		othersWait := c.forget(h.RunID)
+		return !othersWait
 	}
 	if c.full.Load() || c.abstains.Load() {
 		return false
@@ -65,10 +96,24 @@ func (c *claimState) makesClaim(h store.Hint) bool {
 		return false
 	}
 	c.promised.Store(true)
-	if c.full.Load() || c.abstains.Load() { // since the first look, so no claim may come
-		return !c.promised.Swap(false)
+	if c.full.Load() || c.abstains.Load() { // by now: unless a claim has begun, none may come
+		withdrawn := c.promised.Swap(false)
+		return !withdrawn
 	}
 	return true
+}
+
+// breakPromise announces the work that the node has promised to claim and does not.
+func (c *claimState) breakPromise() {
+	if c.promised.Swap(false) {
+		c.announce(fsm.StateQueued)
+	}
+}
+
+func (c *claimState) announce(state fsm.State) {
+	if c.announcer != nil {
+		c.announcer.Announce(state)
+	}
 }
 
 // canClaim reports whether the scheduler's next claim picks the run if there is room.
@@ -83,42 +128,33 @@ func (c *claimState) canClaim(r *store.Run) bool {
 	return has
 }
 
-// turnGap is how long a node lets the node before it claim what another process has announced. It
-// exceeds the time of a claim, so that the next node usually sees that nothing is left.
-const turnGap = 20 * time.Millisecond
+// claimGap is the time between two nodes' deferred claims. It exceeds the time of a claim, so that the
+// later node usually sees that nothing is left.
+const claimGap = 20 * time.Millisecond
 
-// foundTurns is how many turns a node waits with a run that it found by itself: the node that has
-// committed the run claims it, and says so within that time.
-const foundTurns = 10
+// foundGaps is the number of additional gaps for a run that was found without an announcement: within
+// that time the node that committed it usually claims it, and says so.
+const foundGaps = 10
 
-// forget cancels the later claim of a run, which was claimed, and reports whether there was one.
-func (c *claimState) forget(runID string) (found bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, found = c.later[runID]
-	delete(c.later, runID)
-	return found
-}
-
-// claimLater has the scheduler claim when it is this node's turn, some turns later, unless another
-// node claims the run before.
-func (c *claimState) claimLater(runID string, turns int64) {
+// deferClaim has the scheduler claim at this node's place in the order, and some gaps later, unless
+// another node claims the run before.
+func (c *claimState) deferClaim(runID string, gaps int64) {
 	place := c.rank.Load()
 	if peers := c.peers.Load(); peers > 0 {
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(runID))
 		place = (place + int64(sum.Sum32())) % peers
 	}
-	at := MonotonicNow(c.proc.Clock).Add(min(time.Duration(place+turns)*turnGap, c.cfg.Poll))
+	at := MonotonicNow(c.proc.Clock).Add(min(time.Duration(place+gaps)*claimGap, c.cfg.Poll))
 	c.mu.Lock()
-	if len(c.later) >= maxLater {
+	if len(c.deferred) >= maxDeferred {
 		runID = ""
 	}
-	claim := laterClaim{due: at, begun: c.begun.Load()}
-	if earlier, ok := c.later[runID]; ok && !earlier.started {
+	claim := deferredClaim{due: at, begun: c.begun.Load()}
+	if earlier, ok := c.deferred[runID]; ok && !earlier.woken {
 		claim.due = earlier.due // but a claim that has begun in the meantime may not have seen this work
 	}
-	c.later[runID] = claim
+	c.deferred[runID] = claim
 	c.mu.Unlock()
 	select {
 	case c.changed <- struct{}{}:
@@ -126,13 +162,21 @@ func (c *claimState) claimLater(runID string, turns int64) {
 	}
 }
 
-// claimForeign wakes the scheduler when it is this node's turn to claim what another process has
-// announced, unless a claim has begun here since the announcement.
-func (c *claimState) claimForeign(ctx context.Context) error {
+// forget cancels the deferred claim of a run that was claimed, and reports whether there was one.
+func (c *claimState) forget(runID string) (found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, found = c.deferred[runID]
+	delete(c.deferred, runID)
+	return found
+}
+
+// serveDeferred makes the deferred claims when they are due.
+func (c *claimState) serveDeferred(ctx context.Context) error {
 	for {
 		var tick <-chan time.Time
 		release := func() {}
-		if next := c.dueClaims(); next > 0 {
+		if next := c.makeDue(); next > 0 {
 			tick, release = c.proc.Clock.Timer(next)
 		}
 		select {
@@ -147,29 +191,25 @@ func (c *claimState) claimForeign(ctx context.Context) error {
 	}
 }
 
-// dueClaims makes the later claims that are due, and returns the time until the next one; 0 without
-// one.
-func (c *claimState) dueClaims() (next time.Duration) {
+// makeDue wakes the scheduler for due claims, unless one has begun here since they were deferred. It
+// returns the time until the next one; 0 without one.
+func (c *claimState) makeDue() (next time.Duration) {
 	now := MonotonicNow(c.proc.Clock)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, claim := range c.later {
+	for id, claim := range c.deferred {
 		left := claim.due.Sub(now)
 		switch {
 		case left > 0 && (next == 0 || left < next):
 			next = left
 		case left > 0:
-		case claim.started && left > -time.Second:
-		case !claim.started && claim.begun == c.begun.Load():
-			c.urgent.Store(true)
-			select {
-			case c.wakeup <- struct{}{}:
-			default:
-			}
-			claim.started = true
-			c.later[id] = claim
+		case claim.woken && left > -time.Second:
+		case !claim.woken && claim.begun == c.begun.Load():
+			c.wakeUrgently()
+			claim.woken = true
+			c.deferred[id] = claim
 		default:
-			delete(c.later, id)
+			delete(c.deferred, id)
 		}
 	}
 	return next

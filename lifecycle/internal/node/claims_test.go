@@ -28,7 +28,7 @@ func sharing(t *testing.T, peers ...string) (*Node, *announcing) {
 	a := &announcing{Store: newStore(t)}
 	n := alone(t, a, agent{})
 	n.cfg.Engines, n.claims.announcer = []string{"a", "b"}, a
-	n.noteRank(peers)
+	n.claims.noteRank(peers)
 	return n, a
 }
 
@@ -55,16 +55,16 @@ func TestNodePromisesOnlyTheClaimsThatItMakes(t *testing.T) {
 		"running":          {true, store.Hint{RunID: "r", State: fsm.StateRunning}},
 		"a slot":           {true, store.Hint{RunID: "r", State: fsm.StateFailed}},
 	} {
-		require.Equal(t, c.want, n.claims.makesClaim(c.Hint), name)
+		require.Equal(t, c.want, n.claims.promisesClaim(c.Hint), name)
 	}
 	ready := queued(func(*store.Run) {})
 	n.claims.drained.Store(true)
-	require.False(t, n.claims.makesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "no run waits here")
+	require.False(t, n.claims.promisesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "no run waits here")
 	n.claims.full.Store(true)
-	require.False(t, n.claims.makesClaim(ready))
+	require.False(t, n.claims.promisesClaim(ready))
 	n.claims.full.Store(false)
 	n.claims.abstains.Store(true)
-	require.False(t, n.claims.makesClaim(ready))
+	require.False(t, n.claims.promisesClaim(ready))
 }
 
 // R4: promises that a full or ending node cannot keep are announced, and so is a backlog that waits
@@ -96,13 +96,13 @@ func TestNodeAnnouncesWhatItDoesNotClaim(t *testing.T) {
 			if len(a.announced) == 2 {
 				n.claims.drained.Store(true)
 			}
-			_, err := n.claimAnnounced(t.Context(), 1)
+			_, err := n.claimAndAnnounce(t.Context(), 1)
 			require.NoError(t, err)
 			require.Len(t, a.announced, 3)
 		}
 		n.proc.Store = leaving{a, true}
 		n.claims.promised.Store(true)
-		_, err := n.claimAnnounced(t.Context(), 1)
+		_, err := n.claimAndAnnounce(t.Context(), 1)
 		require.NoError(t, err)
 		require.Equal(t, fsm.StateWaitingUser, a.announced[3], "a slot that nothing wants here")
 	})
@@ -132,13 +132,13 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 			n, _ := sharing(t, ids...)
 			defer n.die(nil)
 			n.id = ids[i]
-			n.noteRank(ids)
-			go func() { _ = n.claims.claimForeign(t.Context()) }()
+			n.claims.noteRank(ids)
+			go func() { _ = n.claims.serveDeferred(t.Context()) }()
 			n.handleHint(store.Hint{RunID: "claimed", State: fsm.StateQueued, Claimed: true})
 			n.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
 			n.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
 			go func() {
-				<-n.wakeup
+				<-n.claims.wakeup
 				looked <- time.Since(begun)
 			}()
 		}
@@ -146,26 +146,26 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, looked, len(ids))
 		for i := range ids {
-			require.Equal(t, time.Duration(i)*turnGap, <-looked)
+			require.Equal(t, time.Duration(i)*claimGap, <-looked)
 		}
 
 		again, _ := sharing(t, ids...)
 		defer again.die(nil)
-		go func() { _ = again.claims.claimForeign(t.Context()) }()
+		go func() { _ = again.claims.serveDeferred(t.Context()) }()
 		for range 3 { // an announcement counts, though the node has looked for the run before
 			again.handleHint(store.Hint{RunID: "r", State: fsm.StateQueued})
-			<-again.wakeup
+			<-again.claims.wakeup
 		}
 
 		n, _ := sharing(t, ids...)
 		defer n.die(nil)
-		go func() { _ = n.claims.claimForeign(t.Context()) }()
-		n.claims.claimLater("r", 1)
+		go func() { _ = n.claims.serveDeferred(t.Context()) }()
+		n.claims.deferClaim("r", 1)
 		n.handleHint(store.Hint{RunID: "r", State: fsm.StateRunning})
-		n.claims.claimLater("s", 1)
+		n.claims.deferClaim("s", 1)
 		n.claims.begun.Add(1)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Empty(t, n.wakeup)
+		require.Empty(t, n.claims.wakeup)
 	})
 }

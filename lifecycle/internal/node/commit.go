@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// decision makes a commit from the run's record. It is pure: when the store fails, it is called
-// again with a later time.
+// decision makes a commit from the run's record. When the store fails, it is called again with a
+// later time.
 type decision func(run *store.Run, now time.Time) (*store.Commit, error)
 
 func (t *turn) commit(d decision) error {
@@ -26,15 +26,13 @@ func (t *turn) commit(d decision) error {
 //
 // Every commit of a worker carries a fence: its node and epoch. Once the run was canceled or taken
 // over, the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. While the
-// store fails and the node is alive, the commit is retried with backoff. A failed try may have been
-// stored, so findCommitted reads the run before the next one; and ErrStaleEpoch does not end the
-// retries then, since the run may have been answered or claimed after the stored try.
+// store fails, the commit is retried. A failed try may have been stored, so findCommitted reads the
+// run before the next one. ErrStaleEpoch then does not end the retries, since the run may have been
+// answered or claimed after the stored try.
 func (t *turn) commitLocked(d decision) error {
-	backoff := firstBackoff
-	failed := false // an earlier try failed, and may have been stored
-	for {
-		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may belong to another claim by
-			// now
+	uncertain := false // an earlier try may have been stored
+	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
+		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may belong to another claim by now
 			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
 		}
 		cm, err := d(t.record, t.node.proc.Now())
@@ -49,7 +47,7 @@ func (t *turn) commitLocked(d decision) error {
 			return nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
-		if stale && !failed {
+		if stale && !uncertain {
 			t.interrupt(engine.ErrStale)
 			return err
 		}
@@ -57,14 +55,13 @@ func (t *turn) commitLocked(d decision) error {
 			return err
 		}
 		if !stale {
-			failed = true
+			uncertain = true
 			t.node.proc.Log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt,
 				"err", err)
 		}
 		if t.node.proc.Sleep(t.node.live, backoff) != nil {
 			return err
 		}
-		backoff = min(2*backoff, t.node.cfg.Poll)
 		found, lost := t.findCommitted(&cm.Run)
 		switch {
 		case lost != nil:
@@ -83,8 +80,8 @@ func (t *turn) commitLocked(d decision) error {
 	}
 }
 
-// foundTransaction reports whether an unfinished transaction of the host (waitForEngine) has
-// changed the run. Then the turn's record is the stored run.
+// foundTransaction reports whether an unfinished transaction of the host (AppendIn) has changed the
+// run, whose record is then the turn's.
 func (t *turn) foundTransaction() bool {
 	if t.inTransaction == nil {
 		return false
@@ -98,11 +95,11 @@ func (t *turn) foundTransaction() bool {
 	return true
 }
 
-// firstBackoff is the first pause between tries. It doubles with each, up to a poll.
+// firstBackoff is the first pause between tries; it doubles up to a poll.
 const firstBackoff = 20 * time.Millisecond
 
-// errCommitsLost ends a turn as interrupted if the store has lost acknowledged commits of the turn:
-// a standby without them took over, or a backup was restored.
+// errCommitsLost interrupts a turn whose acknowledged commits the store has lost: a standby without
+// them took over, or a backup was restored.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
 // commitStatus is the stored state of an unacknowledged commit.
@@ -110,14 +107,14 @@ type commitStatus int
 
 const (
 	commitUnknown   commitStatus = iota // the store cannot be read now
-	commitNotStored                     // the run is as its worker stored it last: the commit may be retried
+	commitNotStored                     // the run is as its worker stored it last
 	commitStored                        // the turn's record is the stored run
 	runChanged                          // another writer has changed the run
 )
 
-// findCommitted determines whether a commit of unknown outcome was stored. Any try counts: they
-// differ only in their time. Version and state identify it, since under the worker's epoch no other
-// writer changes the run before it waits, except to end it. The error is errCommitsLost or nil.
+// findCommitted determines whether any try of a commit was stored: they differ only in their time.
+// Version and state identify it, since under the worker's epoch no other writer changes the run
+// before it waits, except to end it. The error is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	stored, err := t.node.proc.Store.Run(t.node.live, run.ID)
 	if err != nil {
@@ -150,16 +147,15 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 		return false
 	}
 	if stored.Version > run.Version {
-		// The commit made the run wait, and the run was answered since. It is still this node's if
-		// the node holds its resident process.
+		// The commit made the run wait, and it was answered since. It is still this node's if the node
+		// holds its resident process.
 		return run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 	}
 	return stored.Version == run.Version && stored.State == run.State && sameJournal(stored, run)
 }
 
-// sameJournal compares the sizes of the journals. Two commits of a turn may have the same version,
-// if the second supersedes a transaction of the host (settleTransaction); the size shows which was
-// stored.
+// sameJournal compares the sizes of the journals. If a commit supersedes a transaction of the host
+// (settleTransaction), both have the same version, and the size shows which was stored.
 func sameJournal(a, b *store.Run) bool {
 	if a.Journal == nil || b.Journal == nil {
 		return a.Journal == b.Journal
@@ -173,8 +169,8 @@ func (t *turn) lastStored() store.Run {
 	return *t.record
 }
 
-// untilAnswered calls f, which reads or writes the store, until the store answers, even by a
-// refusal, or ctx ends.
+// untilAnswered calls f, which reads or writes the store, until the store answers, also by refusing,
+// or ctx ends.
 func (t *turn) untilAnswered(ctx context.Context, what string, f func() error) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
 		err := f()

@@ -27,11 +27,11 @@ type Config struct {
 	// Permits bounds the process's turns: each executing turn holds one.
 	Permits *semaphore.Weighted
 	Specs   Specs
-	// Subscribe calls onHint for each hint of the store, until stop is called. onHint does not
-	// block.
+	// Subscribe calls onHint, which does not block, for each hint of the store, until stop is called.
 	Subscribe func(onHint func(store.Hint)) (stop func())
 }
 
+// Spec has the fields of a run's specification that its turns need.
 type Spec struct {
 	Prompt       string
 	Input        json.RawMessage
@@ -53,8 +53,7 @@ type Spec struct {
 type Specs interface {
 	// Decode decodes a run's stored specification and, for a fork, its inheritance.
 	Decode(runID string, stored []byte) (Spec, *decide.Origin, error)
-	// Child creates a child's record and stored specification. Fields missing in c are the
-	// parent's.
+	// Child makes a child's record and stored specification. Fields missing in c are the parent's.
 	Child(parentID string, parent *Spec, id string, c *engine.Child, now time.Time) (store.Run, []byte, error)
 }
 
@@ -64,8 +63,8 @@ type Notices interface {
 	Committed(cm *store.Commit)
 	// Claimed is called for each run whose turn a claim has started.
 	Claimed(run *store.Run)
-	// StartTurn is called before the engine executes a turn started at that time. It returns the
-	// engine's context, nil for ctx, and the turn's trace.
+	// StartTurn is called before the engine executes a turn. It returns the engine's context, nil for
+	// ctx, and the turn's trace.
 	StartTurn(ctx context.Context, run *store.Run, at time.Time, meta map[string]string) (
 		forEngine context.Context, trace string)
 	// TurnEnded is called at a turn's end, with the latest known record.
@@ -80,12 +79,12 @@ type EndedTurn struct {
 	Context context.Context //nolint:containedctx // what StartTurn returned; it ends nothing here
 }
 
-// member is a node's membership in the store, from joining it to leaving it or losing the lease.
+// member is the part of a Node that its turns and claims use.
 type member struct {
 	proc *Process
 	cfg  *Config
 	id   string
-	// live ends when the node may not execute any more: turns and their commits depend on it. A
-	// shutdown ends it after the turns, or when they take too long.
+	// live ends when the node may not execute any more, which ends turns and their commits. A shutdown
+	// ends it after the turns, or when they take too long.
 	live context.Context //nolint:containedctx // the life of the node, not of a call
 }

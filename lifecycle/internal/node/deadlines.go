@@ -13,25 +13,26 @@ import (
 // DueBatch is how many deadlines are fired in one batch of commits.
 const DueBatch = store.MaxBatch
 
+// Deadlines fires deadlines and serves due families, on every node: of several that fire one
+// deadline, one succeeds by compare-and-set.
 type Deadlines struct {
 	*Process
 
 	Poll time.Duration
-	// Wake wakes the scheduler: the not-before time of a run may have passed. expected: this
-	// process knew of the time.
+	// Wake wakes the scheduler: the not-before time of a run may have passed. expected reports whether
+	// this process knew of the time.
 	Wake func(expected bool)
 }
 
 // Serve fires deadlines when due, and wakes the scheduler at not-before times. It sleeps until the
-// next known time, at most one poll. Every node does so; of several that fire one deadline, one
-// succeeds by compare-and-set.
+// next known time, at most one poll.
 //
 // A lost commit does not prove that the deadline was fired: a claim or a reply to another question
-// may have won. So Serve immediately rereads the due runs once; after another loss it waits for the
-// next poll, so that constantly changing runs keep no node busy.
+// may have won. So Serve immediately reads the due runs again, but only once, so that constantly
+// changing runs keep no node busy.
 func (d *Deadlines) Serve(ctx context.Context) error {
 	related := families{Process: d.Process, open: make(map[string]string)}
-	again := false
+	again := false // this pass follows a loss
 	for {
 		expected := d.Due.Reset()
 		now := d.Now()
@@ -56,8 +57,7 @@ func (d *Deadlines) Serve(ctx context.Context) error {
 	}
 }
 
-// sleepUntilDue sleeps until the earliest known time, at most one poll: setting the clock back must
-// not prolong the sleep.
+// sleepUntilDue sleeps until the earliest known time, at most one poll, even if the clock is set back.
 func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	poll, stop := d.Clock.Timer(d.Poll)
 	defer stop()
@@ -84,8 +84,8 @@ func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	}
 }
 
-// fire executes the due actions of these runs, and returns their number. lost reports that a commit
-// lost against another change.
+// fire executes the due actions of these runs, and returns their number, and whether a commit lost
+// against another change.
 func (d *Deadlines) fire(ctx context.Context, due []store.Run, now time.Time) (fired int, lost bool) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
@@ -94,7 +94,7 @@ func (d *Deadlines) fire(ctx context.Context, due []store.Run, now time.Time) (f
 			d.Log.Error("deadline cannot be fired", "run", run.ID, "err", err)
 			continue
 		}
-		batch = append(batch, *cm)
+		batch = append(batch, decide.Detach(cm))
 	}
 	if len(batch) == 0 {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// DueHint is the earliest known time at which something falls due. Serve also polls the store.
+// DueHint is the earliest time at which this process knows something to be due.
 type DueHint struct {
 	Changed chan struct{} // receives when the earliest time moves forward
 
@@ -49,8 +49,8 @@ func (d *DueHint) NoteRun(r *store.Run) {
 	d.Note(r.Deadline)
 }
 
-// Reset clears the known times, and returns the earliest. Call it before querying the store, to
-// retain times added concurrently.
+// Reset clears the known times, and returns the earliest. Call it before reading the store, so that
+// times added concurrently are kept.
 func (d *DueHint) Reset() (earliest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,9 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// execute prepares the turn (engine, profile, folders), and lets the engine execute it in one or
-// more rounds. If the engine cannot, the evidence describes a failed or interrupted process. It is
-// nil if the turn was settled without this worker.
+// execute lets the engine execute the turn, if it may and can be executed. The evidence is nil if the
+// turn was settled without this worker.
 func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	e := t.node.proc.Engines[t.call.Engine]
 	if e == nil {
@@ -42,8 +41,8 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)
 	}
-	if t.stuckCall() != nil {
-		return nil // Profile took so long that the turn was settled without this worker
+	if t.settledWithoutWorker() {
+		return nil // Profile took too long
 	}
 	dirs, err := t.node.cfg.Folders.Prepare(t.record, t.spec.WorkDir)
 	if err != nil {
@@ -57,22 +56,30 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 		return t.failed(fsm.CodeEngineFailed, err)
 	}
 	in := t.input(dirs, answers)
-	if in.Session == nil && t.origin != nil && t.origin.Session != nil {
-		if in.Session, err = t.branchSession(ctx, e, in); err != nil {
+	if in.Session == nil {
+		if in.Session, err = t.firstSession(ctx, e, profile, in); err != nil {
 			return t.failed(fsm.CodeSessionResumeFailed, err)
 		}
-	}
-	if in.Session == nil && profile == fsm.ProfileResumable && len(answers) > 0 && t.origin == nil {
-		// The engine would start over, with an answer to a question that it has not asked.
-		return t.failed(fsm.CodeSessionResumeFailed, ErrNoSession)
 	}
 	return t.runRounds(ctx, e, in)
 }
 
-// failed is the evidence of a turn that the engine could not execute.
-//
-// A transient error of the library, such as too many open files, is retried; a returned Failure is
-// the engine's own decision.
+// firstSession returns the session for a run that has none yet: a fork's branched session, or nil to
+// begin one; after an answer an error, since the engine would get an answer to a question that it has
+// not asked.
+func (t *turn) firstSession(ctx context.Context, e engine.Engine, p fsm.Profile, in engine.Turn) (
+	*engine.SessionHandle, error) {
+	switch {
+	case t.origin != nil && t.origin.Session != nil:
+		return t.branchSession(ctx, e, in)
+	case t.origin == nil && p == fsm.ProfileResumable && len(in.Answers) > 0:
+		return nil, ErrNoSession
+	}
+	return nil, nil //nolint:nilnil // no session, and no fault
+}
+
+// failed is the evidence of a turn that the engine could not execute. A transient error of the
+// library, such as too many open files, is retried; a Failure is the engine's own decision.
 func (t *turn) failed(code fsm.Code, err error) *decide.Evidence {
 	o := failedOutcome(code, err)
 	if f := (*engine.Failure)(nil); !errors.As(err, &f) {
@@ -100,9 +107,8 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 	}
 }
 
-// runRounds lets the engine execute the turn, and gives an agent with invalid output more rounds in
-// the same attempt to repair it, as many as the spec allows. The evidence comes from the last
-// round.
+// runRounds lets the engine execute the turn, and gives an agent with invalid output the spec's
+// rounds to repair it. The evidence comes from the last round.
 func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *decide.Evidence {
 	ctx = t.observeStart(ctx)
 	o := t.runEngine(ctx, e, in)
@@ -125,7 +131,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 	return ev
 }
 
-// observeStart calls Observer.Start, and returns the engine's context.
+// observeStart returns the engine's context from Observer.Start.
 func (t *turn) observeStart(ctx context.Context) context.Context {
 	forEngine, trace := t.node.proc.Notices.StartTurn(ctx, t.record, t.claimed, t.spec.Meta)
 	if forEngine == nil {
@@ -133,7 +139,7 @@ func (t *turn) observeStart(ctx context.Context) context.Context {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.reportsClosed {
+	if !t.settling {
 		t.observed, t.trace = forEngine, trace
 	}
 	return forEngine
@@ -168,8 +174,8 @@ func failedOutcome(code fsm.Code, err error) engine.Outcome {
 	return engine.Outcome{Process: decide.FailedProcess(code, err)}
 }
 
-// withPlainHints keeps the hints that can be stored. It is called within Guard, since hints may
-// have methods of the engine.
+// withPlainHints keeps the hints that can be stored. They may have methods of the engine, so it is
+// called within Guard.
 func withPlainHints(o engine.Outcome) engine.Outcome {
 	o.Questions = slices.Clone(o.Questions)
 	for i := range o.Questions[:min(len(o.Questions), interaction.MaxQuestions)] {
@@ -184,7 +190,7 @@ func withPlainHints(o engine.Outcome) engine.Outcome {
 	return o
 }
 
-// askProfile asks how the engine continues after a wait, and records it for the turn.
+// askProfile asks how the engine continues after a wait, for this turn.
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
 	var profile engine.Profile
 	var failure *engine.Failure
@@ -219,19 +225,19 @@ func (t *turn) noteCall(method string) EngineCall {
 	return t.call
 }
 
-// noteBegin records that the engine is about to be called. It refuses if the turn was settled
-// without this worker: a turn returned to the queue must not be executed.
+// noteBegin records that the engine is about to be called. A turn that was settled without this
+// worker may have returned to the queue, and must not be executed.
 func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reportsClosed {
+	if t.settling {
 		return t.call, false
 	}
 	t.begun, t.call.Method = true, "RunTurn"
 	return t.call, true
 }
 
-// dialectOf returns a profile's dialect for one turn, with a new, unstored nonce.
+// dialectOf returns a profile's dialect for one turn, with a new nonce.
 func dialectOf(p engine.Profile, s *Spec) decide.Dialect {
 	d := decide.Dialect{Plain: p.Plain, Questions: s.MaxQuestions}
 	if p.Signed && !p.Plain && s.Mode == fsm.ModeInteractive {
@@ -276,7 +282,8 @@ func (t *turn) cancelWithParent(ctx context.Context) bool {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && !parent.State.Terminal() {
+	ended := errors.Is(err, store.ErrNotFound) || err == nil && parent.State.Terminal()
+	if !ended {
 		return false
 	}
 	err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {

@@ -12,29 +12,30 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// families processes the due relatives of runs, and then commits that nothing is due: it lets
-// parents continue, and cancels the children of ended runs. Each commit compares the version of its
-// run, so the work may be repeated, also by several nodes at once. It is used by one goroutine.
+// families processes the due relatives of runs (children.go), and then commits that nothing is due:
+// it lets parents continue, and cancels the children of ended runs. The work may be repeated, also
+// by several nodes at once. One goroutine uses it.
 //
-// A parent may have a thousand children, and each end may be the last: if each end read all
-// children, a thousand ends would read a million records. So families remembers one open child per
-// parent, that with the lowest id; while it is open, the others are not read. Ids are hashes, so
-// this child ends at a random place among the others, and a thousand children are all read about
-// eight times, whatever their order of ending.
+// If each end of a thousand children read all of them, that would be a million reads. So families
+// remembers the open child with the lowest id; while it is open, the others are not read. Ids are
+// hashes, so this child ends at a random place among the others, and all are read about eight times.
 type families struct {
 	*Process
 
 	open map[string]string // an open child by its parent's id; at most maxKnownOpen
 }
 
-// maxKnownOpen bounds the remembered parents; beyond it all are forgotten, and their children read
-// again.
+// maxKnownOpen bounds the remembered parents; beyond it all are forgotten.
 const maxKnownOpen = 1024
 
+// neverDue as Family.Due: nothing is to be done.
+var neverDue time.Time
+
+// OpenStates are the states of unended runs.
 var OpenStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
-// serveDue processes the due relatives of these runs. It returns the runs due for another reason,
-// such as a deadline, and whether it stored anything.
+// serveDue processes the due relatives of these runs. It returns the runs due for another reason, and
+// whether it stored anything.
 func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time) (others []store.Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
@@ -61,20 +62,21 @@ func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time)
 	return others, f.commitDue(ctx, batch) > 0
 }
 
-// serveEnded processes the end of some children of one parent: the parent may continue, and their
-// own children end. It returns the commits of completely processed children.
+// serveEnded processes the end of children of one parent: the parent may continue, and their own
+// children end. It returns the commits for the completely processed ones.
 func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now time.Time) (done []store.Commit) {
 	keep, informed := f.informParent(ctx, siblings, now)
 	if !informed {
 		return nil
 	}
 	for _, run := range siblings {
-		switch {
-		case run.Family.Children > 0 && !f.endChildren(ctx, run, now):
-		case keep:
+		if run.Family.Children > 0 && !f.endChildren(ctx, run, now) {
+			continue
+		}
+		if keep {
 			done = append(done, decide.Detach(decide.RetainForParent(run)))
-		default:
-			done = append(done, decide.Detach(decide.FamilyDue(run, time.Time{})))
+		} else {
+			done = append(done, decide.Detach(decide.FamilyDue(run, neverDue)))
 		}
 	}
 	return done
@@ -105,9 +107,9 @@ func (f *families) logFailure(ctx context.Context, id string, err error) {
 // children.
 func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.Time) (*store.Commit, error) {
 	if !run.AwaitsChildren() {
-		return decide.FamilyDue(run, time.Time{}), nil
+		return decide.FamilyDue(run, neverDue), nil
 	}
-	ready, err := f.mayGoOn(ctx, run, now)
+	ready, err := f.hasWaitedEnough(ctx, run, now)
 	switch {
 	case err != nil:
 		return nil, err
@@ -117,8 +119,8 @@ func (f *families) decideWaiting(ctx context.Context, run *store.Run, now time.T
 	return decide.FamilyDue(run, run.Block.Until), nil
 }
 
-// mayGoOn reports whether a run has waited long enough for children.
-func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (bool, error) {
+// hasWaitedEnough reports whether a run that waits for children may continue.
+func (f *families) hasWaitedEnough(ctx context.Context, run *store.Run, now time.Time) (bool, error) {
 	b := run.Block
 	if one, ok := f.open[run.ID]; ok && !b.Any && slices.Contains(b.Children, one) &&
 		(b.Until.IsZero() || b.Until.After(now)) {
@@ -138,7 +140,7 @@ func (f *families) mayGoOn(ctx context.Context, run *store.Run, now time.Time) (
 		}
 		return nil
 	})
-	if err != nil || decide.WaitedEnough(b, func(id string) bool { return !open[id] }, now) {
+	if err != nil || decide.WaitedEnough(b, func(child string) bool { return open[child] }, now) {
 		return err == nil, err
 	}
 	f.rememberOpen(run, open)
@@ -158,8 +160,8 @@ func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	f.open[run.ID] = first
 }
 
-// informParent lets the parent of these ended runs continue, if it waits for them. The runs are kept
-// as long as the parent lives. If informed is false, retry.
+// informParent lets the parent of these ended runs continue if it has waited enough. keep: the parent
+// lives, and may read the runs. If informed is false, the work stays due.
 func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (keep, informed bool) {
 	id := ended[0].Parent()
 	if id == "" {
@@ -179,7 +181,7 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	}
 	ready := parent.Block.Any
 	if !ready {
-		ready, err = f.mayGoOn(ctx, &parent, now)
+		ready, err = f.hasWaitedEnough(ctx, &parent, now)
 	}
 	if err != nil {
 		f.logFailure(ctx, ended[0].ID, err)
@@ -196,8 +198,8 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	return true, f.commitDue(ctx, []store.Commit{decide.Detach(cm)}) > 0
 }
 
-// endChildren cancels the children of an ended run, and reports whether nothing is left: all runs
-// below it have ended, and none is kept for its parent.
+// endChildren cancels the children of an ended run, and reports whether all runs below it have ended,
+// and none is kept for its parent.
 func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.Time) (over bool) {
 	over = true
 	err := f.eachChild(ctx, store.Query{Parent: parent.ID}, func(page []store.Run) error {
@@ -219,7 +221,7 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 		child := &page[i]
 		switch {
 		case child.KeptForParent():
-			release = append(release, decide.Detach(decide.FamilyDue(child, time.Time{})))
+			release = append(release, decide.Detach(decide.FamilyDue(child, neverDue)))
 		case child.State.Terminal() && child.Family.Due.IsZero():
 		case child.State.Terminal():
 			over = false // its own children come first
@@ -241,7 +243,7 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 	return false, err
 }
 
-// ParentEnded is a canceled child's reason.
+// ParentEnded is the reason of a child's cancel.
 func ParentEnded(parent *store.Run) string {
 	return fmt.Sprintf("its parent run %s has ended: %s", parent.ID, parent.State)
 }
@@ -261,8 +263,8 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitDue stores commits for due runs, and returns the number stored. Others lost against another
-// change, or their runs stay due. Only commits with events cause notices.
+// commitDue stores commits for due runs, and returns the number stored; the other runs stay due. Only
+// commits with events cause notices.
 func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0
@@ -280,8 +282,8 @@ func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	return stored
 }
 
-// countStored counts the stored commits, and notes when their runs are due next. A lost commit is
-// no error.
+// countStored counts the stored commits, and notes when their runs are due next. A lost race is no
+// error.
 func (f *families) countStored(batch []store.Commit, errs []error) (stored int, _ error) {
 	var failed error
 	for i, err := range errs {

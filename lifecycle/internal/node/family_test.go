@@ -160,14 +160,14 @@ func TestM3ARememberedChildHoldsUpItsOwnWaitAlone(t *testing.T) {
 		"the other one":         {store.Block{Children: []string{"ended"}}, true},
 	} {
 		r.open = map[string]string{"r": "open"}
-		ready, err := r.mayGoOn(t.Context(), &store.Run{ID: "r", Block: &c.block}, now)
+		ready, err := r.hasWaitedEnough(t.Context(), &store.Run{ID: "r", Block: &c.block}, now)
 		require.NoError(t, err)
 		require.Equal(t, c.ready, ready, name)
 	}
 	r.open = map[string]string{"r": "open"}
 	r.faults.reads["open"] = errDown
 	both := &store.Block{Children: []string{"ended", "open"}}
-	_, err := r.mayGoOn(t.Context(), &store.Run{ID: "r", Block: both}, now)
+	_, err := r.hasWaitedEnough(t.Context(), &store.Run{ID: "r", Block: both}, now)
 	require.ErrorIs(t, err, errDown)
 }
 

@@ -26,10 +26,10 @@ type Folders struct {
 // Workspace has a run's folders; empty if Folders.Dir is.
 type Workspace struct{ Work, Artifacts, Transcripts, Home string }
 
-// Prepare creates the run's folders, private to the host's user. The working folder is created only
-// while the run has no session: a turn that lost its files must not continue with an empty folder.
-// A symbolic link in place of a folder is refused: the agent could have planted it. workDir is the
-// caller's working folder; empty: default.
+// Prepare creates the run's folders, private to the host's user. workDir is the spec's working folder;
+// empty: the run's own, which is created only while the run has no session, since a turn that lost
+// its files must not continue with an empty folder. A symbolic link in place of a folder is refused:
+// the agent could have planted it.
 func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error) {
 	if f.Dir != "" {
 		w, err = f.prepareOwn(run, workDir == "")
@@ -45,7 +45,7 @@ func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error
 	return w, nil
 }
 
-// prepareOwn makes the folders below Dir, with the working folder unless the spec names another.
+// prepareOwn makes the folders below Dir.
 func (f Folders) prepareOwn(run *store.Run, withWork bool) (Workspace, error) {
 	base, err := f.claim(run)
 	if err != nil {
@@ -100,11 +100,10 @@ func isFolder(dir string, stat func(string) (fs.FileInfo, error)) error {
 // ownerFile in a run's folder names its owner.
 const ownerFile = "run.json"
 
-// maxOwnerRecord bounds the file in bytes, since an agent could have written it.
+// maxOwnerRecord bounds the file, in bytes: an agent could have written it.
 const maxOwnerRecord = 4 << 10
 
-// ownerRecord identifies a folder's run among all runs that ever had its id, including runs of
-// other stores and pruned ones.
+// ownerRecord identifies a folder's run among all runs that ever had its id, also in other stores.
 type ownerRecord struct {
 	RunID     string    `json:"run_id"`
 	Store     string    `json:"store,omitempty"` // its identity; empty if none
@@ -121,7 +120,7 @@ func (m ownerRecord) sameRun(o ownerRecord) bool {
 		o.Store == "")
 }
 
-// alternateName names the run's folder if the one named by its id belongs to another run. No id
+// alternateName names the run's folder if the folder named by its id belongs to another run. No id
 // contains a "~".
 func (m ownerRecord) alternateName() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
@@ -129,7 +128,7 @@ func (m ownerRecord) alternateName() string {
 }
 
 // OfSource returns the working folder and the home of the run whose session a fork branches; empty
-// if unknown or elsewhere.
+// if unknown.
 func (f Folders) OfSource(from *decide.Origin) (work, home string) {
 	work = from.WorkDir
 	if f.Dir == "" {
@@ -166,9 +165,8 @@ func (f Folders) Of(run *store.Run) (base string, owned bool, err error) {
 	}
 }
 
-// claim finds or makes the run's folder and records its owner. A folder without an owner was
-// prepared by the host or an earlier release, and becomes the run's. Of concurrent claims one
-// succeeds.
+// claim finds or makes the run's folder and records its owner. A folder without an owner, prepared by
+// the host or an earlier release, becomes the run's. Of concurrent claims one succeeds.
 func (f Folders) claim(run *store.Run) (string, error) {
 	for {
 		base, own, err := f.Of(run)
@@ -238,8 +236,8 @@ func writeOwner(base string, m ownerRecord) error {
 	return renameOwner(root, temporary)
 }
 
-// renameOwner records an owner on a file system without hard links. Of two concurrent hosts, both
-// may succeed.
+// renameOwner records an owner on a file system without hard links, where two concurrent hosts may
+// both succeed.
 func renameOwner(root *os.Root, temporary string) error {
 	if _, err := root.Lstat(ownerFile); err == nil {
 		return fs.ErrExist

@@ -21,34 +21,33 @@ type endedTurn struct {
 func (c *Config) pace() time.Duration { return cmp.Or(c.Pace, c.Lease/3) }
 
 // sendHeartbeats renews the node's lease at the node's pace. The store answers with the node's runs
-// that hold a slot, which are compared with the executing ones. If the lease is reported lost, or
-// could not be renewed for its whole length, other nodes may have taken over: every turn here is
-// interrupted. In the second case the turns continue while no other node could renew its lease
-// either; see outage.
+// that hold a slot, which are compared with the executing ones. If the lease is lost, or over before
+// a renewal, other nodes may have taken over, so every turn here is interrupted, in the second case
+// unless no other node could renew its lease either (Outage).
 //
-// The node measures the lease on its own machine, from before its request. So it gives up no later
-// than others take over, even if clocks are set or the store never answers.
+// The node measures the lease on its machine, from before its request. So it gives up no later than
+// others take over, even if clocks are set or the store never answers.
 func (n *Node) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.pace(), n.cfg.Lease/12
 	wait := interval
-	var out *Outage // nil while renewals succeed
-	var last Outage // with the others' leases as last read
+	var outage *Outage  // nil while renewals succeed
+	var lastRead Outage // with the others' leases as last read, for the next outage
 	for {
 		if n.proc.Sleep(ctx, wait) != nil {
 			return nil
 		}
 		asked := MonotonicNow(n.proc.Clock)
-		if out == nil {
+		if outage == nil {
 			if read := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12); read != nil {
-				last = Outage{OthersAtStart: read, unchanged: asked}
+				lastRead = Outage{OthersAtStart: read, unchanged: asked}
 			}
-			started := last
-			out = &started
+			begun := lastRead
+			outage = &begun
 		}
 		held, err := n.renewLease(ctx, n.lease.Left(asked))
 		if err == nil {
 			n.lease.Renew(asked)
-			out, wait = nil, interval
+			outage, wait = nil, interval
 			n.compareOwned(held, asked)
 			continue
 		}
@@ -63,7 +62,7 @@ func (n *Node) sendHeartbeats(ctx context.Context) error {
 		read := n.proc.OtherLeases(ctx, n.id, n.cfg.Lease/12)
 		now := MonotonicNow(n.proc.Clock)
 		left := n.lease.Left(now)
-		if out.EndsTurns(read, now, left <= 0, n.cfg.Lease) {
+		if outage.EndsTurns(read, now, left <= 0, n.cfg.Lease) {
 			n.interruptTurns(engine.ErrStale)
 		}
 		if wait = retry; left > 0 {
@@ -84,9 +83,9 @@ func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Owne
 //
 //   - A turn or process whose run is no longer owned is ended: the run was canceled or taken over.
 //     Turns started after the request, or younger than a pace, are skipped.
-//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted, after
-//     two consecutive heartbeats, since the answer to its claim may be in transit, or one if its
-//     turn has ended here.
+//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted: after
+//     two consecutive heartbeats, since the answer to its claim may be in transit, or after one if
+//     its turn has ended here.
 func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	n.mu.Lock()
 	unexecuted := n.findUnexecuted(owned)
@@ -106,9 +105,9 @@ func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	}
 }
 
-// findUnexecuted returns the runs owned as running that do not execute here, if the previous
-// heartbeat found the same, or their turn has ended here. It also forgets turns that hasEnded no
-// longer needs. The caller holds mu.
+// findUnexecuted returns the owned running runs that do not execute here, if the previous heartbeat
+// found the same, or their turn has ended here. It also forgets turns that hasEnded no longer needs.
+// The caller holds mu.
 func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
 	now := make(map[store.OwnedRun]bool)
 	listed := make(map[string]bool)
@@ -131,20 +130,17 @@ func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
 }
 
 // hasEnded reports whether this node has recently ended a turn of the run under this epoch or a
-// later one. If the store still lists the run as running, or lets this node claim it again, the
-// turn's end was never stored, or a failover lost it: the turn must not be started as if it had not
-// been executed.
+// later one. If the run is running or claimed again, the turn's end was never stored, or a failover
+// lost it: the turn must not be executed again.
 //
 // A turn is remembered until the second successful heartbeat after its end, and while heartbeats
-// list its run as running. During an outage no heartbeat succeeds, so earlier turns are remembered
-// until it is over. The caller holds mu.
+// list its run as running. The caller holds mu.
 func (n *Node) hasEnded(run *store.Run) bool {
 	last := n.lastEnded(run.ID)
 	return last.epoch >= run.Epoch && last.created.Equal(run.CreatedAt) // not of a pruned run with the same id
 }
 
-// lastEnded returns the last remembered turn of the run that has ended here, or the zero value. The
-// caller holds mu.
+// lastEnded returns the run's last remembered turn, or the zero value. The caller holds mu.
 func (n *Node) lastEnded(id string) endedTurn {
 	if last, ok := n.ended[id]; ok {
 		return last
@@ -173,12 +169,10 @@ func (n *Node) interruptNotOwned(owned []store.OwnedRun, asked time.Time) (proce
 	return processes
 }
 
-// settleUnexecuted starts or settles a run that the node owns as running and that does not execute
-// here. If the claim's acknowledgement was lost, its turn is dispatched now. If its turn has ended
-// here without a stored outcome, it counts as interrupted, and is repeated only if the spec allows
-// it.
-//
-// It waits for a permit until ctx ends, since a claim in progress reserves every free one.
+// settleUnexecuted settles an owned running run that does not execute here. If the claim's
+// acknowledgement was lost, its turn is dispatched now. If its turn has ended here without a stored
+// outcome, it counts as interrupted. A claim in progress reserves every free permit, so it waits for
+// one until ctx ends.
 func (n *Node) settleUnexecuted(ctx context.Context, h store.OwnedRun) {
 	n.mu.Lock()
 	leaving := n.leaving
@@ -209,8 +203,8 @@ func (n *Node) settleUnexecuted(ctx context.Context, h store.OwnedRun) {
 	n.dispatch(&run, spec)
 }
 
-// settleDroppedTurn commits that a turn was dropped; after an error the next heartbeat finds the
-// run again.
+// settleDroppedTurn commits that a turn was dropped. After an error the next heartbeat finds the run
+// again.
 func (n *Node) settleDroppedTurn(run store.Run) {
 	cm, err := decide.DroppedTurn(&run, n.proc.Host, n.proc.Now())
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// forEngine copies a stored handle for an engine, which may change it.
+// forEngine copies a stored handle, since the engine may change it.
 func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
 	if h == nil {
 		return nil
@@ -24,6 +24,7 @@ func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
 	return &given
 }
 
+// input returns the turn as the engine sees it.
 func (t *turn) input(dirs Workspace, answers []interaction.Answer) engine.Turn {
 	d := t.currentDialect()
 	var inherited, withheld []interaction.Record
@@ -82,8 +83,8 @@ func promptFor(d decide.Dialect, spec Spec, artifacts string) string {
 	})
 }
 
-// answers returns the turn's answers; none in a first turn. Answers to several questions come from
-// the run's history or a fork's inheritance. It retries store failures until ctx ends.
+// answers returns the turn's answers; none in a first turn, and none once ctx has ended. Answers to
+// several questions come from the run's history or a fork's inheritance.
 func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	run := t.record
 	switch {
@@ -94,23 +95,18 @@ func (t *turn) answers(ctx context.Context) ([]interaction.Answer, error) {
 	case run.Together.Inherited:
 		return t.origin.Answers, nil
 	}
-	backoff := firstBackoff
-	for {
-		answers, err := t.readAnswers(ctx, run.Together)
-		switch {
-		case err == nil:
-			return answers, nil
-		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
-			return nil, heldForRows(err)
-		case ctx.Err() != nil:
-			return nil, nil // the engine is not called
-		}
-		t.node.proc.Log.Error("answers not read; trying again", "run", run.ID, "err", err)
-		if t.node.proc.Sleep(ctx, backoff) != nil {
-			return nil, nil
-		}
-		backoff = min(2*backoff, t.node.cfg.Poll)
+	var answers []interaction.Answer
+	err := t.untilAnswered(ctx, "answers not read", func() (err error) {
+		answers, err = t.readAnswers(ctx, run.Together)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+		return nil, heldForRows(err)
+	case err != nil && ctx.Err() != nil:
+		return nil, nil // the engine is not called
 	}
+	return answers, err
 }
 
 // readAnswers reads the answers to questions that were asked together, in their order.
@@ -136,7 +132,7 @@ func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault 
 	return in
 }
 
-// repairText says why the output is invalid and, unless the engine is plain code, what to do.
+// repairText says why the output is invalid and, to an agent, what to do.
 func (t *turn) repairText(why string) string {
 	d := t.currentDialect()
 	if d.Plain {
@@ -145,8 +141,6 @@ func (t *turn) repairText(why string) string {
 	return interaction.RepairText(t.spec.Mode, d.Nonce, why)
 }
 
-// repairable reports whether the gate would fail the turn for its output, and the agent's session
-// can continue.
 func (t *turn) repairable(ev *decide.Evidence) bool {
 	run := t.lastStored()
 	return decide.Repairable(&run, ev)

@@ -17,13 +17,13 @@ import (
 // Release implements engine.Journal.
 func (s *sink) Release() {
 	t := (*turn)(s)
-	t.room.Release(t.node.proc.Journals, false)
+	t.room.Release(t.node.proc.Journals)
 }
 
 // Entries implements engine.Journal. It retries store failures until the turn's context ends.
 func (s *sink) Entries(ctx context.Context) ([]engine.JournalEntry, error) {
 	t := (*turn)(s)
-	counted := t.lastStored().Journal // before the journal is read, to which a branch may add
+	counted := t.lastStored().Journal // before reading the journal, to which a parallel step may add
 	if err := t.room.Reserve(ctx, t.node.proc.Journals, JournalSize(t.origin, counted)); err != nil {
 		return nil, fmt.Errorf("engine: journal not read: %w", cmp.Or(context.Cause(ctx), err))
 	}
@@ -56,10 +56,10 @@ func (s *sink) Append(ctx context.Context, entries ...engine.JournalEntry) error
 		return fmt.Errorf("engine: journal not written: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	t.mu.Lock() // the turn must not end before this commit
+	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reportsClosed {
-		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	if err := t.checkOpen(); err != nil {
+		return err
 	}
 	if _, err := t.record.Journal.With(entries); err != nil || len(entries) == 0 {
 		return err

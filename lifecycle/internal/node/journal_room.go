@@ -22,10 +22,10 @@ type JournalRoom struct {
 	over bool  // guarded by mu; the turn reads no more
 }
 
-// Reserve waits, in the order of the calls, until other turns have released enough for a journal of
-// this size. It first releases the turn's own reservation, so that a turn never waits for itself.
+// Reserve waits, in the order of the calls, until there is room for a journal of this size. It first
+// releases the turn's own reservation, so that a turn never waits for itself.
 func (j *JournalRoom) Reserve(ctx context.Context, room *semaphore.Weighted, size int64) error {
-	j.Release(room, false)
+	j.Release(room)
 	if err := room.Acquire(ctx, size); err != nil {
 		return err
 	}
@@ -39,14 +39,26 @@ func (j *JournalRoom) Reserve(ctx context.Context, room *semaphore.Weighted, siz
 	return nil
 }
 
-// Release returns the memory. last: the turn reads no more.
-func (j *JournalRoom) Release(room *semaphore.Weighted, last bool) {
+// Release returns the memory.
+func (j *JournalRoom) Release(room *semaphore.Weighted) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.release(room)
+}
+
+// Close returns the memory of a turn that reads no more.
+func (j *JournalRoom) Close(room *semaphore.Weighted) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.release(room)
+	j.over = true
+}
+
+func (j *JournalRoom) release(room *semaphore.Weighted) {
 	if j.held > 0 {
 		room.Release(j.held)
 	}
-	j.held, j.over = 0, j.over || last
+	j.held = 0
 }
 
 // JournalSize is how much of MaxJournalsRead a turn needs to read its journal.

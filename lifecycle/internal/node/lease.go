@@ -16,7 +16,7 @@ type OwnLease struct {
 	length time.Duration
 
 	mu      sync.Mutex
-	renewed time.Time // guarded by mu; the time of the last renewal's request
+	renewed time.Time // guarded by mu; the request of the last renewal
 	steady  time.Time // guarded by mu; since then renewals were at most two thirds of the lease apart
 }
 
@@ -43,8 +43,8 @@ func (l *OwnLease) Left(now time.Time) time.Duration {
 }
 
 // Outlasts reports whether another node, which has not renewed its lease since that time, is
-// silent: this node has renewed its own lease without a pause since then, for longer than either
-// lease. The time before a pause does not count: its cause may have affected the other node, too.
+// silent: since then this node has renewed its own lease steadily, for longer than either lease. A
+// pause restarts the time, since its cause may have affected the other node, too.
 func (l *OwnLease) Outlasts(since time.Time, lease time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,18 +55,16 @@ func (l *OwnLease) Outlasts(since time.Time, lease time.Duration) bool {
 }
 
 // leaseWatch judges other nodes' leases on a store.Local, where an expired lease proves too little:
-// the clock may have been set, or no node could write. A node is gone if its process is dead; if
-// its lease has expired, and neither its process nor a renewal shows that it lives; or if it did
-// not renew its lease for a whole lease in which the observer did.
+// the clock may have been set, or no node could write.
 type leaseWatch struct {
-	own  *OwnLease // nil: the observer is no node, and knows of no outage
+	own  *OwnLease // nil: the observer is no node
 	seen map[string]sighting
 }
 
 type sighting struct {
-	until   time.Time // its end, as last read
-	since   time.Time // when that was read first, by MonotonicNow
-	renewed bool      // it had another end before
+	until   time.Time // the lease's end, as last read
+	since   time.Time // when this end was read first, by MonotonicNow
+	renewed bool      // another end was read before
 }
 
 // observe records the leases of the registered nodes.
@@ -82,28 +80,27 @@ func (w *leaseWatch) observe(nodes []store.Node, now time.Time) {
 	w.seen = seen
 }
 
-// gone reports whether a node whose process is not known to be dead must be removed. over: its
-// lease has expired by the clock. Then it is gone unless its process or an observed renewal shows
-// that it lives; a living node is gone only if silent (Outlasts).
-func (w *leaseWatch) gone(n store.Node, over bool) bool {
+// gone reports whether a node whose process is not known to be dead must be removed: its lease has
+// expired, and neither its process nor an observed renewal shows that it lives; or it is silent
+// (Outlasts).
+func (w *leaseWatch) gone(n store.Node, expired bool) bool {
 	s := w.seen[n.ID]
 	lives := s.renewed || n.Identity != procid.Self() && procid.Alive(n.Identity) == procid.Living
-	return over && !lives || w.own != nil && w.own.Outlasts(s.since, n.Lease)
+	return expired && !lives || w.own != nil && w.own.Outlasts(s.since, n.Lease)
 }
 
 // Outage is a time in which a node cannot renew its lease. On a store.Local its turns continue
 // after the lease has expired while others cannot renew theirs either: then no node can take over.
 type Outage struct {
-	OthersAtStart map[string]time.Time // the ends of the others' leases at its start; nil: unknown
-	unchanged     time.Time            // the last time at which they were read and were the same
-	shared        bool                 // they were, after this node's lease was over
+	OthersAtStart map[string]time.Time // the ends of the others' leases; nil: unknown
+	unchanged     time.Time            // the last time at which they were read, and were the same
+	shared        bool                 // they were the same after this node's lease was over
 	otherRenewed  time.Time            // when this node noticed another one's renewal
 }
 
-// EndsTurns reports whether the node must interrupt its turns, since its lease is over and another
-// node may take over. After a shared outage, another node takes over no earlier than a whole lease
-// after the first renewal of any; this node has half of that time to renew its own. If others is nil,
-// another one may have renewed its lease since the last reading.
+// EndsTurns reports whether the node must interrupt its turns: its lease is over, and another node may
+// take over. After a shared outage, no node does so for a whole lease after the first renewal of any;
+// this node has half of that time to renew its lease. others is nil if the leases could not be read.
 func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, over bool, lease time.Duration) bool {
 	switch {
 	case o.OthersAtStart == nil:
@@ -119,8 +116,8 @@ func (o *Outage) EndsTurns(others map[string]time.Time, now time.Time, over bool
 	return over && (!o.shared || now.Sub(o.otherRenewed) >= lease/2)
 }
 
-// OtherLeases returns the ends of the other nodes' leases; nil unless the store is a readable
-// store.Local, and this node is registered.
+// OtherLeases returns the ends of the other nodes' leases; nil if they cannot be read, the store is no
+// store.Local, or this node is not registered.
 func (p *Process) OtherLeases(ctx context.Context, self string, limit time.Duration) map[string]time.Time {
 	if _, local := p.Store.(store.Local); !local {
 		return nil

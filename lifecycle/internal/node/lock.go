@@ -2,11 +2,10 @@ package node
 
 import "sync"
 
-// CommitLock is a mutex that may be held while a commit is stored. It uses a sync.Cond for
-// testing/synctest, which advances time while goroutines wait on a Cond, but not on a Mutex, so
-// that a test's slow store can answer. The zero value is unlocked.
+// CommitLock is a mutex that may be held while a commit is stored. It uses a sync.Cond for tests with
+// a slow store: testing/synctest advances time while goroutines wait on a Cond, but not on a Mutex.
 //
-// The holder may lend it to code that may never return; Revoke takes it back from the borrower.
+// The holder may lend it to code that may never return; Revoke takes it from the borrower.
 type CommitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu

@@ -22,24 +22,18 @@ import (
 type Node struct {
 	member
 
-	wakeup        chan struct{} // wakes the scheduler: something may be claimable
-	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	lease         *OwnLease
 	claims        *claimState
+	quarantine    quarantine // only used by the scheduler
+	policies      *policies
+	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	suspectsDue   atomic.Bool   // suspects may be claimable: set once per poll, and at a NotBefore
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	hasRecovered  chan struct{} // closed after the first recovery pass
-	lostProcesses chan string   // run ids whose resident process ended by itself
-
-	lease *OwnLease
-
-	quarantine quarantine // only used by the scheduler
-	policies   *policies
-	// scansForSuspects is set once per poll, and at the NotBefore of a run: other claims cost
-	// nothing more
-	scansForSuspects atomic.Bool
+	lostProcesses chan string   // ids of runs whose resident process ended
 
 	die context.CancelCauseFunc // ends live
-	// endCtx is for calls that end one run's resident process. The node's end cancels it first;
-	// then endResidents ends all remaining processes.
+	// endCtx is for calls that end one run's resident process, until endResidents ends all.
 	endCtx    context.Context
 	cancelEnd context.CancelFunc
 
@@ -47,33 +41,31 @@ type Node struct {
 	assignments chan assignment // received by idle workers
 	leavingCh   chan struct{}   // closed when leaving is set: idle workers end
 
-	mu          sync.Mutex
-	idleWorkers int // guarded by mu; waiting workers that dispatch has not chosen yet
-	// guarded by mu; workers is being waited for, so a hint must not add to it
-	leaving   bool
-	turns     map[string]*turn    // guarded by mu; executing here, by run id
-	residents map[string]resident // guarded by mu; processes that engines here may hold, by run id
-	// guarded by mu; runs that the last heartbeat listed as running on this node, without a turn
-	// here
+	mu          sync.Mutex          // guards the fields below
+	idleWorkers int                 // waiting workers that dispatch has not chosen yet
+	leaving     bool                // workers is being waited for, so a hint must not add to it
+	turns       map[string]*turn    // executing here, by run id
+	residents   map[string]resident // processes that engines here may hold, by run id
+	// Runs that the last heartbeat listed as running here, without a turn here.
 	unexecuted map[store.OwnedRun]bool
-	// guarded by mu; the last turn of each run that has ended here since the last heartbeat, and
-	// between that and the previous one, by run id; see hasEnded
+	// The last turn of each run that has ended here since the last heartbeat, and since the previous
+	// one, by run id; see hasEnded.
 	ended, endedBefore map[string]endedTurn
 }
 
+// Join makes this process a node of the store.
 func Join(ctx context.Context, cfg *Config) (*Node, error) {
 	p := cfg.Process
 	n := &Node{
-		member: member{proc: p, cfg: cfg, id: NewID(p.Clock.Now())},
-		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
-		lostProcesses: make(chan string, 64),
-		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
+		member:     member{proc: p, cfg: cfg, id: NewID(p.Clock.Now())},
+		hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}), lostProcesses: make(chan string, 64),
+		assignments: make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
 		unexecuted: make(map[store.OwnedRun]bool),
 		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
 	n.policies = newPolicies(cfg)
-	n.claims = newClaimState(&n.member, n.wakeup)
+	n.claims = newClaimState(&n.member)
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {
 		cancel(cause)
@@ -101,13 +93,13 @@ func (n *Node) Serve(ctx context.Context) error {
 	defer n.die(nil)
 	defer n.cancelEnd()
 	announcer, announces := n.proc.Store.(store.Announcer)
-	if announces { // hints read it
+	if announces { // before the first hint, which reads it
 		n.claims.announcer = announcer
 	}
 	unsubscribe := n.cfg.Subscribe(n.handleHint)
 	defer unsubscribe()
 	if announces {
-		defer announcer.Claims(n.claims.makesClaim)()
+		defer announcer.Claims(n.claims.promisesClaim)()
 	}
 	stopWatching := n.watchResidents()
 	defer stopWatching()
@@ -115,7 +107,7 @@ func (n *Node) Serve(ctx context.Context) error {
 	loops, loopCtx := errgroup.WithContext(ctx)
 	for _, loop := range []func(context.Context) error{
 		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.checkSessions, n.cleanUpProcesses, n.watchLostProcesses,
-		n.sendHeartbeats, n.claims.claimForeign, n.policies.serve,
+		n.sendHeartbeats, n.claims.serveDeferred, n.policies.serve,
 	} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
@@ -131,20 +123,20 @@ func (n *Node) Serve(ctx context.Context) error {
 func (n *Node) watchDeadlines(ctx context.Context) error {
 	d := Deadlines{Process: n.proc, Poll: n.cfg.Poll, Wake: func(expected bool) {
 		if expected { // it may have been the not-before time of a suspect
-			n.scansForSuspects.Store(true)
+			n.suspectsDue.Store(true)
 		}
-		if expected || n.claims.announcer == nil { // a look costs a transaction, and the scheduler polls
-			n.wakeScheduler()
+		if expected || n.claims.announcer == nil { // otherwise a claim costs a transaction, and the scheduler polls
+			n.claims.wake()
 		}
 	}}
 	return d.Serve(ctx)
 }
 
-// recoverPeriodically makes a recovery pass at the start, and every third of a lease.
+// recoverPeriodically makes a recovery pass at the start, and after each pace.
 func (n *Node) recoverPeriodically(ctx context.Context) error {
 	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
 	return n.proc.NewRecoverer(ctx, n.id, n.lease).Serve(ctx, n.cfg.pace(), func(registered []string) {
-		n.noteRank(registered)
+		n.claims.noteRank(registered)
 		noteFirst()
 	})
 }
@@ -163,11 +155,11 @@ func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
 
-// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
-// ended while its turn executes here, it was canceled, and the turn is interrupted.
+// handleHint handles the store's hint of a commit: it wakes the scheduler for work, and interrupts the
+// turn of a run that was canceled.
 func (n *Node) handleHint(h store.Hint) {
 	if h.RunID == "" && (h.State == "" || n.claims.announcer == nil) { // anything may have changed
-		n.scansForSuspects.Store(true)
+		n.suspectsDue.Store(true)
 	}
 	if n.claims.announcer != nil && h.Run == nil {
 		n.handleForeignHint(h)
@@ -189,27 +181,29 @@ func (n *Node) handleHint(h store.Hint) {
 	}
 }
 
+// wakeForHint handles a hint of this process's commit, or of any commit if the store announces none.
 func (n *Node) wakeForHint(h store.Hint) {
 	switch h.State {
 	case fsm.StateQueued:
 		switch {
-		case n.claims.announcer == nil, n.claims.canClaim(h.Run) && !n.claims.backlog.Load():
+		case n.claims.announcer == nil:
 			n.hinted.Store(true)
-		case n.claims.canClaim(h.Run): // a backlog waits for slots, and this run may: look before the claim locks
+		case !n.claims.canClaim(h.Run):
+		case n.claims.backlog.Load(): // the run may have to wait for a slot, so the store must check before it locks
 			n.claims.urgent.Store(true)
+		default:
+			n.hinted.Store(true)
 		}
-		n.wakeScheduler()
+		n.claims.wake()
 	case "":
-		n.wakeScheduler()
+		n.claims.wake()
 	case fsm.StateRunning:
 	default: // a slot may be free
-		n.wakeForBacklog()
+		n.claims.wakeForBacklog()
 	}
 }
 
-// handleForeignHint handles an announcement of another process. Each run has one node that looks at
-// once; the others follow one by one, by their age, as long as something may be left. So an
-// announcement neither wakes all nodes together, nor always the same one first.
+// handleForeignHint handles the announcement of another process's commit.
 func (n *Node) handleForeignHint(h store.Hint) {
 	if h.Claimed || h.State == fsm.StateRunning {
 		n.claims.forget(h.RunID)
@@ -222,15 +216,14 @@ func (n *Node) handleForeignHint(h store.Hint) {
 	_, resident := n.residents[h.RunID]
 	n.mu.Unlock()
 	if resident { // only this node can claim it
-		n.claims.urgent.Store(true)
-		n.wakeScheduler()
+		n.claims.wakeUrgently()
 		return
 	}
-	n.claims.claimLater(h.RunID, 0)
+	n.claims.deferClaim(h.RunID, 0)
 }
 
-// giveUp ends everything that executes here, after a lost lease or a closed store: the store would
-// refuse the workers' commits, if it answers at all.
+// giveUp ends everything that executes here, after a lost lease or a closed store: the store no
+// longer accepts the workers' commits.
 func (n *Node) giveUp() {
 	n.die(engine.ErrStale)
 	workersEnded := n.leave()
@@ -240,8 +233,8 @@ func (n *Node) giveUp() {
 	n.endResidents()
 }
 
-// shutDown lets turns finish for Config.Grace and interrupts the rest. Then it ends the resident
-// processes, and releases the lease. It takes at most AfterGrace longer than Grace.
+// shutDown lets turns finish for Config.Grace, interrupts the rest, ends the resident processes, and
+// releases the lease.
 func (n *Node) shutDown() {
 	workersEnded := n.leave()
 	beating, stop := context.WithCancel(n.live)
@@ -257,7 +250,7 @@ func (n *Node) shutDown() {
 	n.interruptTurns(engine.ErrShutdown)
 	n.waitAtMost(workersEnded, TurnReturnLimit+storeLimit)
 	n.cancelEnd()
-	n.die(engine.ErrShutdown) // discards everything not stored by now
+	n.die(engine.ErrShutdown) // what is not stored by now is lost
 	<-workersEnded
 	stop()
 	_ = heartbeats.Wait() // a lost lease no longer matters
@@ -274,9 +267,8 @@ func (n *Node) shutDown() {
 }
 
 // AfterGrace bounds Serve's time beyond Config.Grace: for the engine calls of the loops,
-// interrupted turns and their outcomes, calls that end single resident processes, endResidents,
-// unsubscribe, and for the store to learn of ended processes and the lease's end. Slower engine
-// calls are left behind.
+// interrupted turns and their outcomes, the ends of resident processes, unsubscribe, and the last
+// commits. Slower engine calls are left behind.
 const AfterGrace = CallReturnLimit + TurnReturnLimit + storeLimit + CallReturnLimit + EndLimit +
 	CallReturnLimit + LossLimit + CallReturnLimit + storeLimit
 
@@ -284,7 +276,7 @@ const AfterGrace = CallReturnLimit + TurnReturnLimit + storeLimit + CallReturnLi
 const storeLimit = 5 * time.Second
 
 // leave lets idle workers end, and keeps hints from starting goroutines. The channel is closed when
-// all workers have ended, except those stuck in an engine.
+// all workers have ended that are not stuck in an engine.
 func (n *Node) leave() (workersEnded <-chan struct{}) {
 	n.mu.Lock()
 	if !n.leaving {

@@ -100,11 +100,12 @@ func alone(tb testing.TB, s store.Store, e engine.Engine) *Node {
 	n := &Node{
 		member: member{proc: processOn(s, e), id: "n", cfg: &Config{Lease: 12 * time.Second, Poll: time.Second,
 			Permits: semaphore.NewWeighted(8), Specs: sameSpec{}}},
-		wakeup: make(chan struct{}, 1), leavingCh: make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]resident), unexecuted: make(map[store.OwnedRun]bool),
-		ended: make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
+		leavingCh: make(chan struct{}),
+		turns:     make(map[string]*turn), residents: make(map[string]resident),
+		unexecuted: make(map[store.OwnedRun]bool),
+		ended:      make(map[string]endedTurn), endedBefore: make(map[string]endedTurn),
 	}
-	n.claims = newClaimState(&n.member, n.wakeup)
+	n.claims = newClaimState(&n.member)
 	n.cfg.Process = n.proc
 	n.live, n.die = context.WithCancelCause(tb.Context())
 	n.endCtx, n.cancelEnd = context.WithCancel(tb.Context())

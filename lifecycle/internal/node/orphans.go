@@ -19,8 +19,8 @@ import (
 // EngineWait is how long a batch waits for the engines' answers.
 const EngineWait = time.Second
 
-// collectEvidence asks all engines concurrently about the orphans. The evidence is nil if an engine
-// has not answered within EngineWait; settleLate then settles the orphan separately.
+// collectEvidence asks all engines concurrently about the orphans. The evidence is nil for one whose
+// engine has not answered within EngineWait; settleLate settles it.
 func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []*orphanEvidence {
 	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
 	var asked []int
@@ -54,8 +54,8 @@ func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []
 	return found
 }
 
-// askEngine asks the run's engine on a separate goroutine. If the answer is too late for the batch,
-// the orphan is settled there.
+// askEngine asks the run's engine on a separate goroutine, which settles the orphan if the answer is
+// too late for the batch.
 func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTime bool)) {
 	s.setAwaited(run.ID, true)
 	s.engineCalls.Go(func() {
@@ -71,10 +71,10 @@ func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTi
 type engineAnswers struct {
 	all chan struct{} // closed when nothing is missing
 
-	mu       sync.Mutex
-	evidence []*orphanEvidence // guarded by mu; nil: not answered
-	missing  int               // guarded by mu
-	closed   bool              // guarded by mu
+	mu       sync.Mutex        // guards the fields below
+	evidence []*orphanEvidence // nil: not answered
+	missing  int
+	closed   bool
 }
 
 // add adds the evidence about one orphan, unless the batch has proceeded without it.
@@ -99,6 +99,7 @@ func (a *engineAnswers) close() []*orphanEvidence {
 	return a.evidence
 }
 
+// asksEngine reports whether the run's engine must be asked about the orphan.
 func (p *Process) asksEngine(run *store.Run) bool {
 	e := p.Engines[run.Engine]
 	_, reaps := e.(engine.Reaper)
@@ -126,14 +127,15 @@ func (p *Process) inspectOrphan(ctx context.Context, run *store.Run) *orphanEvid
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
 		fault, known := p.sessionFault(ctx, run)
 		found.SessionFault = fault
-		found.intact = !known || (fault != "") == run.Held()
+		stillHeld, stillValid := run.Held() && fault != "", !run.Held() && fault == ""
+		found.intact = !known || stillHeld || stillValid
 	}
 	found.At = p.Now()
 	return found
 }
 
-// sessionFault says why a wait cannot continue; empty if it can. known is false if the engine
-// cannot decide now; the next turn finds out.
+// sessionFault says why a wait cannot continue; empty if it can. If the engine cannot decide now,
+// known is false, and the next turn finds out.
 func (p *Process) sessionFault(ctx context.Context, run *store.Run) (fault string, known bool) {
 	switch {
 	case len(run.Open) == 0:
@@ -178,8 +180,8 @@ func (p *Process) reap(ctx context.Context, run *store.Run) []interaction.Diagno
 }
 
 // CleanUp has the engines end the processes of dead hosts on this machine, at the start and after
-// each pause. Recovery misses some: a run that was canceled, or taken over by a node of another
-// machine, is no orphan here.
+// each pause. Recovery misses the processes of runs that were canceled, or taken over by a node of
+// another machine.
 func (p *Process) CleanUp(ctx context.Context, pause time.Duration) error {
 	logged := make(map[string]string) // the last fault by engine
 	for {

@@ -17,9 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// policies lets the host's policy decide about hidden approvals: those that turns ask on this node,
-// at once, and those that other nodes have left undecided. A question that no node decides becomes
-// visible to people by its time.
+// policies lets the host's policy decide about hidden approvals: at once if a turn of this node asks,
+// and later if another node leaves them undecided. A question that no node decides becomes visible
+// to people by its time.
 type policies struct {
 	*Process
 
@@ -27,25 +27,22 @@ type policies struct {
 	parked chan *store.Run // runs that turns of this node have just parked
 	calls  atomic.Int64    // that have not returned
 	mu     sync.Mutex
-	busy   map[proposed]bool // guarded by mu; being decided here
+	busy   map[approval]bool // guarded by mu; being decided here
 }
 
-type proposed struct {
+type approval struct {
 	run      string
 	question int
 }
 
-// Limits of the policy's calls at one time, and of runs that wait for them. findUndecided finds the
-// runs above the limit.
 const (
-	policyCalls = 64
-	policyQueue = 1024
-	// policyHanging limits the calls that have not returned, with those left behind.
-	policyHanging = 1024
+	policyCalls   = 64   // at one time
+	policyQueue   = 1024 // runs that wait for a call; findUndecided finds the others
+	policyHanging = 1024 // calls that have not returned, including abandoned ones
 )
 
 func newPolicies(cfg *Config) *policies {
-	p := &policies{Process: cfg.Process, specs: cfg.Specs, busy: make(map[proposed]bool)}
+	p := &policies{Process: cfg.Process, specs: cfg.Specs, busy: make(map[approval]bool)}
 	if p.Policy != nil {
 		p.parked = make(chan *store.Run, policyQueue)
 	}
@@ -97,8 +94,8 @@ func (p *policies) serve(ctx context.Context) error {
 	return nil
 }
 
-// findUndecided finds the approvals that are still hidden after the interval: the node that asked them has
-// died, or its policy is slow. It reads only the runs that wait since the longest hiding time.
+// findUndecided finds the approvals that are still hidden after the interval: the node that asked
+// them has died, or its policy is slow. It skips the runs that wait longer than any hiding time.
 func (p *policies) findUndecided(ctx context.Context, calls *errgroup.Group, interval time.Duration) {
 	now := p.Now()
 	from := store.Cursor{At: now.Add(-p.Host.HideFor - interval)}
@@ -122,10 +119,11 @@ func (p *policies) findUndecided(ctx context.Context, calls *errgroup.Group, int
 	}
 }
 
+// decideRun starts a decision about each hidden approval of the run, unless one is under way here.
 func (p *policies) decideRun(ctx context.Context, calls *errgroup.Group, run *store.Run) {
 	for i := range run.Open {
 		q := &run.Open[i]
-		at := proposed{run.ID, q.ID}
+		at := approval{run.ID, q.ID}
 		if !q.Hidden(p.Now()) || !p.start(at) {
 			continue
 		}
@@ -137,24 +135,26 @@ func (p *policies) decideRun(ctx context.Context, calls *errgroup.Group, run *st
 	}
 }
 
-func (p *policies) start(at proposed) bool {
+func (p *policies) start(at approval) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	busy := p.busy[at]
+	if p.busy[at] {
+		return false
+	}
 	p.busy[at] = true
-	return !busy
+	return true
 }
 
-func (p *policies) end(at proposed) {
+func (p *policies) end(at approval) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.busy, at)
 }
 
-// decide stores the policy's ruling about one question of the run. A ruling that the contract does
-// not allow leaves the question to people.
+// decide stores the policy's ruling about one question. A ruling that the contract does not allow
+// leaves the question to people.
 func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Question) {
-	ruling, counted, ok := p.rule(ctx, run, q)
+	ruling, counted, ok := p.rulingOn(ctx, run, q)
 	if !ok {
 		return
 	}
@@ -172,30 +172,30 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 				if q == nil || !q.Hidden(p.Now()) {
 					return nil, decide.ErrNoPolicy
 				}
-				if ruling, counted, ok = p.rule(ctx, known, q); !ok {
+				if ruling, counted, ok = p.rulingOn(ctx, known, q); !ok {
 					return nil, decide.ErrNoPolicy
 				}
 			}
 		}
 		current := known
 		known = nil // after a conflict the run is read
-		cm, err := decide.Rule(current, q.ID, ruling, p.Now())
+		cm, err := decide.Ruling(current, q.ID, ruling, p.Now())
 		if err == nil || errors.Is(err, decide.ErrNoPolicy) {
 			return cm, err
 		}
 		p.Log.Error("the policy's ruling cannot be carried out; people decide", "run", run.ID, "question", q.ID,
 			"rule", ruling.Rule, "version", ruling.Version, "err", err)
 		ruling, counted = interaction.Ruling{}, false
-		return decide.Rule(current, q.ID, ruling, p.Now())
+		return decide.Ruling(current, q.ID, ruling, p.Now())
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, decide.ErrNoPolicy) && !errors.Is(err, store.ErrNotFound) {
 		p.Log.Error("the policy's ruling is not stored", "run", run.ID, "question", q.ID, "err", err)
 	}
 }
 
-// rule calls the policy, and reports whether it has counted rulings. ok is false if the question
-// became visible to people first, or the node ends. After an error people decide.
-func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
+// rulingOn asks the policy about the question, and reports whether it has counted rulings. ok is false
+// if the question became visible to people first, or the node ends. After an error people decide.
+func (p *policies) rulingOn(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
 	counted, ok bool) {
 	if p.calls.Add(1) > policyHanging {
 		p.calls.Add(-1)
@@ -238,8 +238,7 @@ func (p *policies) rule(ctx context.Context, run *store.Run, q *interaction.Ques
 	return interaction.Ruling{}, false, false
 }
 
-// call calls the policy with a copy of the question, and turns a panic into an error. counted is
-// whether the policy has counted rulings.
+// call calls the policy with a copy of the question, and turns a panic into an error.
 func (p *policies) call(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
 	counted bool, err error) {
 	proposal, err := NewProposal(ctx, p.Store, p.specs, run, q)

@@ -25,9 +25,9 @@ type Process struct {
 	Clock   engine.Clock
 	Log     *slog.Logger
 	Engines map[string]engine.Engine // empty: the process executes no runs
-	Host    decide.HostPolicy
+	Host    decide.HostDefaults
 	Policy  interaction.Policy // nil: people decide about every approval
-	Due     *DueHint           // wakes the node for a deadline just stored here
+	Due     *DueHint           // wakes the node for a deadline stored here
 	Stuck   *StuckCalls        // of this process's engines
 	Notices Notices
 	// Journals bounds the journals that turns and forks hold in memory: MaxJournalsRead bytes.
@@ -37,7 +37,7 @@ type Process struct {
 // Now is the current time, as a commit records it.
 func (p *Process) Now() time.Time { return CommitTime(p.Clock) }
 
-// LeaseTime is the time that judges leases: the store's own if it has one, whatever clock the host
+// LeaseTime is the time that judges leases: the store's if it has a clock, whatever the host has
 // configured.
 func (p *Process) LeaseTime() time.Time {
 	if k, ok := p.Store.(store.Timekeeper); ok {
@@ -82,7 +82,7 @@ func (p *Process) CommitBatch(ctx context.Context, batch []store.Commit) []error
 	return errs
 }
 
-// ConfirmedRun reads the run through Confirm: its caller acts on the result, so it must be durable.
+// ConfirmedRun reads the run through Confirm, for a caller whose action needs a durable state.
 func (p *Process) ConfirmedRun(ctx context.Context, id string) (run store.Run, _ error) {
 	err := p.Store.Confirm(ctx, func(r store.Reader) (err error) {
 		run, err = r.Run(ctx, id)
@@ -91,8 +91,8 @@ func (p *Process) ConfirmedRun(ctx context.Context, id string) (run store.Run, _
 	return run, err
 }
 
-// Expire removes the gone nodes and, unless the store is a store.Local, those whose lease is over
-// by the store's clock.
+// Expire removes the gone nodes. Unless it is a store.Local, the store also removes the nodes whose
+// lease is over by its clock.
 func (p *Process) Expire(ctx context.Context, now time.Time, gone []store.Node) ([]store.Node, error) {
 	if local, ok := p.Store.(store.Local); ok {
 		return local.ExpireSilent(ctx, now, gone)
@@ -122,9 +122,9 @@ func (cmd Command) Failed(err error) error {
 // ErrReadAgain: the decision of a command saw an outdated record.
 var ErrReadAgain = errors.New("lifecycle: the run has changed since it was read")
 
-// CarryOut carries out a command by compare-and-set. The decision reads the run, checks the
-// command, and returns the commit, or nil if nothing changes. It is made again if the run changed
-// before the commit. Its errors are returned unchanged.
+// CarryOut carries out a command by compare-and-set. An attempt reads the run, checks the command, and
+// returns the commit, or nil if nothing changes. It is repeated if the run changed before the commit.
+// Its errors are returned unchanged.
 func (p *Process) CarryOut(ctx context.Context, cmd Command, attempt func() (*store.Commit, error)) error {
 	for {
 		cm, err := attempt()
@@ -150,8 +150,8 @@ func (p *Process) CarryOut(ctx context.Context, cmd Command, attempt func() (*st
 // IDEncoding keeps the byte order in the text, so that ids sort by time.
 var IDEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewID returns an id of 48 bits of milliseconds and 80 random bits, unique without coordination.
-// Ids of about the same time are close in an index.
+// NewID returns a unique id of 48 bits of milliseconds and 80 random bits. Ids of about the same time
+// are close in an index.
 func NewID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)

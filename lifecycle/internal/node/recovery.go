@@ -21,30 +21,30 @@ type Recovery struct {
 	Nodes, Requeued, Held, Failed int
 }
 
-// Recover makes one recovery pass for a caller, and checks the sessions of runs parked by departed
-// nodes. self is the process's node; empty if it does not serve.
+// Recover makes one recovery pass, and checks the sessions of runs parked by departed nodes. self is
+// the process's node; empty if it does not serve.
 func (p *Process) Recover(ctx context.Context, self string) (Recovery, error) {
-	r := p.newRecoverer(ctx)
+	r := p.NewRecoverer(ctx, "", nil)
 	r.caller = self
 	err := r.Pass(ctx)
 	if err == nil && p.checksSessions() {
 		err = r.checkSessions(ctx, make(map[string]bool), func(time.Duration) error { return ctx.Err() })
 	}
 	r.Wait()
-	done, late := r.Drain()
+	done, late := r.TakeResults()
 	if err == nil && late != nil {
 		err = fmt.Errorf("lifecycle: recover: %w", late)
 	}
 	return done, err
 }
 
-// Recoverer settles orphans: in one pass for Recover, or continuously for a node. A pass asks the
-// engines about its orphans, and waits EngineWait for their answers. An orphan with a later answer
-// is settled separately then (settleLate), so that a hung engine delays no other run.
+// Recoverer settles orphans: in one pass for Recover, or continuously for a node. A pass waits
+// EngineWait for the engines' answers about its orphans. An orphan with a later answer is settled
+// separately (settleLate), so that a hung engine delays no other run.
 type Recoverer struct {
 	process *Process
-	node    string          // the recovering node; empty without one
-	caller  string          // the node of the process that called Recover; empty: it does not serve
+	node    string          // the recovering node; empty for Recover
+	caller  string          // the node of the process that called Recover; empty without one
 	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
 	engineCalls sync.WaitGroup // and the commits for late answers
@@ -52,27 +52,26 @@ type Recoverer struct {
 	registered []string // the last pass's nodes; nil before the first one
 	leases     leaseWatch
 
-	mu         sync.Mutex
-	awaited    map[string]bool // guarded by mu; runs whose engine has not answered
-	done       Recovery        // guarded by mu; since Drain
-	lateFaults error           // guarded by mu; of late answers, since Drain
+	mu         sync.Mutex      // guards the fields below
+	awaited    map[string]bool // runs whose engine has not answered
+	done       Recovery        // since TakeResults
+	lateFaults error           // of late answers, since TakeResults
 }
 
-// NewRecoverer returns a node's recoverer. Engine calls end with ctx.
+// NewRecoverer returns a recoverer. The node is empty, and its lease nil, if the process is none.
+// Engine calls end with ctx.
 func (p *Process) NewRecoverer(ctx context.Context, node string, lease *OwnLease) *Recoverer {
 	return &Recoverer{process: p, node: node, callCtx: ctx, leases: leaseWatch{own: lease}}
 }
 
-func (p *Process) newRecoverer(ctx context.Context) *Recoverer { return p.NewRecoverer(ctx, "", nil) }
-
-// Serve makes a recovery pass at the start, and after each pause, and calls passed after each with
-// the registered nodes. The error is store.ErrClosed, or nil when ctx ends.
+// Serve makes a recovery pass at the start and after each pause, and then calls passed with the
+// registered nodes. The error is store.ErrClosed, or nil when ctx ends.
 func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(registered []string)) error {
 	defer s.Wait()
 	for {
 		err := s.Pass(ctx)
 		passed(s.registered)
-		done, late := s.Drain()
+		done, late := s.TakeResults()
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
@@ -88,11 +87,11 @@ func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(
 	}
 }
 
-// Wait waits until all asked engines have answered, and late orphans are settled.
+// Wait waits for the engines that have not answered, and the commits about their runs.
 func (s *Recoverer) Wait() { s.engineCalls.Wait() }
 
-// Drain returns the results since its last call.
-func (s *Recoverer) Drain() (done Recovery, late error) {
+// TakeResults returns the results since its last call.
+func (s *Recoverer) TakeResults() (done Recovery, late error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	done, late = s.done, s.lateFaults
@@ -100,8 +99,7 @@ func (s *Recoverer) Drain() (done Recovery, late error) {
 	return done, late
 }
 
-// Pass expires the leases of dead nodes, and settles the orphans, except those whose engines have
-// not answered.
+// Pass removes dead nodes, and settles the orphans whose engines have answered.
 func (s *Recoverer) Pass(ctx context.Context) error {
 	dead, err := s.expireDead(ctx)
 	s.add(Recovery{Nodes: len(dead)})
@@ -115,11 +113,9 @@ func (s *Recoverer) Pass(ctx context.Context) error {
 }
 
 // settleOrphans settles orphans page by page until only those are left whose engines have not
-// answered. Settled orphans leave the list, and others move up, so a page may miss some, and some
-// cannot be settled at once: at the end of the list it starts again.
-//
-// It returns an error when it reaches the same orphan again without having settled any, for
-// instance because the store refuses the commits. The caller retries later.
+// answered. Settled orphans leave the list, and others move up, so a page may miss some: at the end
+// of the list it starts again. Without progress between two visits of an orphan, for instance because
+// the store refuses the commits, it returns an error.
 func (s *Recoverer) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: s.process.Store}
 	var last position
@@ -149,8 +145,7 @@ func (s *Recoverer) settleOrphans(ctx context.Context) error {
 // settlePage settles the page's orphans, and reads the next page concurrently.
 func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
 	if s.node != "" && slices.ContainsFunc(orphans, func(r store.Run) bool { return r.Owner == s.node }) {
-		// This node's own runs are orphans, so its lease is lost. The node that took over settles
-		// them once their turns have ended here.
+		// Its lease is lost. The node that took over settles the runs once their turns have ended here.
 		return store.ErrStaleEpoch
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -165,8 +160,7 @@ func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *o
 	return nil
 }
 
-// position is the progress of settleOrphans: the page's first orphan, and the number settled
-// before. The same position twice means no progress.
+// position is the progress of settleOrphans: the page's first orphan, and the results before it.
 type position struct {
 	id      string
 	version uint64
@@ -179,8 +173,8 @@ func (s *Recoverer) position(first *store.Run) position {
 	return position{first.ID, first.Version, s.done}
 }
 
-// checkChanged returns an error if the run at the position has not changed, so that a retry is
-// useless. Otherwise others settled it.
+// checkChanged returns an error if the run at the position has not changed. Otherwise another process
+// settled it.
 func (s *Recoverer) checkChanged(ctx context.Context, p position) error {
 	run, err := s.process.Store.Run(ctx, p.id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -197,7 +191,7 @@ const OrphanPage = store.MaxBatch
 type orphanList struct {
 	store   store.Store
 	page    []store.Run
-	skipped int // orphans at the list's beginning whose engines are awaited, in whole pages
+	skipped int // awaited orphans at the list's beginning, in whole pages
 }
 
 func (l *orphanList) readFirst(ctx context.Context) error {
@@ -205,14 +199,13 @@ func (l *orphanList) readFirst(ctx context.Context) error {
 	return l.read(ctx, 0)
 }
 
-// skipPage reads the next page; the orphans of this one stay in place.
+// skipPage reads the next page, after one whose orphans stay in the list.
 func (l *orphanList) skipPage(ctx context.Context) error {
 	l.skipped += len(l.page)
 	return l.read(ctx, l.skipped)
 }
 
-// readNext reads the next page while this page's orphans are settled and leave the list: they are
-// not counted as skipped.
+// readNext reads the next page while this page's orphans are settled and leave the list.
 func (l *orphanList) readNext(ctx context.Context) error { return l.read(ctx, l.skipped+len(l.page)) }
 
 func (l *orphanList) read(ctx context.Context, skip int) (err error) {
@@ -229,7 +222,7 @@ func (s *Recoverer) withoutAwaited(listed []store.Run) []store.Run {
 	return slices.DeleteFunc(slices.Clone(listed), func(r store.Run) bool { return s.awaited[r.ID] })
 }
 
-// settleBatchSize is small, so that the commits of others are not delayed.
+// settleBatchSize is small, so as not to delay other commits.
 const settleBatchSize = 100
 
 // settleAll settles a page in batches: while one is stored, the next is decided.
@@ -242,13 +235,12 @@ func (s *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 	return batches.Wait()
 }
 
-// expireDead expires the leases of nodes that have not renewed them in time, or whose process on
-// this machine is known to be dead. The calling node (s.node, s.caller) is alive: if its lease has
-// expired because its machine slept, expireDead renews it, unless another node has expired it.
+// expireDead removes and returns nodes that have not renewed their leases in time, or whose process on
+// this machine is dead. This process's node is alive: if its lease has expired because the machine
+// slept, expireDead renews it.
 //
-// The first pass always asks the store to expire leases. Later passes do so if a node is dead, if a
-// lease may be over, or if a node is no longer registered: a node of an older release leaves no
-// departure, and Expire makes it.
+// It calls Expire in the first pass, and if a node is dead, a lease may be over, or a node has left: a
+// node of an older release leaves no departure, which Expire makes.
 func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.process.Store.Nodes(ctx)
 	if err != nil {
@@ -256,31 +248,33 @@ func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	}
 	_, local := s.process.Store.(store.Local)
 	s.leases.observe(nodes, MonotonicNow(s.process.Clock))
-	var dead []store.Node // named to the store, since their leases may not be over
 	now := s.process.LeaseTime()
-	mustExpire := s.registered == nil // also if a lease may be over or a node is gone, see below
+	var dead []store.Node
+	overdue := false // a lease may be over, which the store judges by its own clock
 	ids := make([]string, len(nodes))
 	for i, n := range nodes {
 		ids[i] = n.ID
 		over := n.Until.Before(now)
 		switch {
 		case n.ID == s.node || n.ID == s.caller:
-			if err := s.renewOwn(ctx, n.ID, over, now); err != nil {
+			if !over {
+				continue
+			}
+			if err := s.renewOwn(ctx, n.ID, now); err != nil {
 				return nil, err
 			}
 		case procid.Alive(n.Identity) == procid.Dead:
-			dead = append(dead, store.Node{ID: n.ID})
+			dead = append(dead, store.Node{ID: n.ID}) // without Until: whether or not it has renewed its lease
 		case local && s.leases.gone(n, over):
 			dead = append(dead, n)
 		case over && !local:
-			mustExpire = true
+			overdue = true
 		}
 	}
-	for _, id := range s.registered {
-		mustExpire = mustExpire || !slices.Contains(ids, id)
-	}
+	first := s.registered == nil
+	left := slices.ContainsFunc(s.registered, func(id string) bool { return !slices.Contains(ids, id) })
 	var expired []store.Node
-	if len(dead) > 0 || mustExpire {
+	if first || left || overdue || len(dead) > 0 {
 		if expired, err = s.process.Expire(ctx, now, dead); err != nil {
 			return nil, err
 		}
@@ -291,12 +285,9 @@ func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	return expired, nil
 }
 
-// renewOwn renews the expired lease of this process's node. Recover continues if others have
-// removed the node since: its departure stays valid.
-func (s *Recoverer) renewOwn(ctx context.Context, id string, over bool, now time.Time) error {
-	if !over {
-		return nil
-	}
+// renewOwn renews the expired lease of this process's node. If others have removed the node, Recover
+// continues: its departure stays valid.
+func (s *Recoverer) renewOwn(ctx context.Context, id string, now time.Time) error {
 	_, err := s.process.Store.Renew(ctx, id, now)
 	if id == s.caller && errors.Is(err, store.ErrStaleEpoch) {
 		return nil
@@ -305,8 +296,8 @@ func (s *Recoverer) renewOwn(ctx context.Context, id string, over bool, now time
 }
 
 // settleBatch settles a batch, except orphans whose engines have not answered. It returns the
-// failures if the batch is stuck: no commit to make, or none stored and no engine awaited.
-// Otherwise it logs them, and the next pass retries.
+// failures if no commit is decided, or none is stored and no engine awaited. Otherwise it logs them,
+// and the next pass retries.
 func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error {
 	batch, awaited, failures := s.decideBatch(ctx, orphans)
 	if len(batch) == 0 {
@@ -328,7 +319,7 @@ func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (fail
 	for i, err := range s.process.CommitBatch(ctx, batch) {
 		switch {
 		case err == nil:
-			s.count(&batch[i].Run)
+			s.noteSettled(&batch[i].Run)
 		case !settledByOther(err):
 			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
 		}
@@ -336,7 +327,7 @@ func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (fail
 	return failures
 }
 
-// decideBatch makes a batch's commits, and reports whether an engine's answer is awaited.
+// decideBatch decides a batch's commits, and reports whether an engine's answer is awaited.
 func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch []store.Commit, awaited bool,
 	failures []error) {
 	batch = make([]store.Commit, 0, len(orphans))
@@ -353,7 +344,7 @@ func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
 		}
-		batch = append(batch, *cm)
+		batch = append(batch, decide.Detach(cm))
 	}
 	return batch, awaited, failures
 }
@@ -363,6 +354,7 @@ func settledByOther(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
+// settleLate settles an orphan whose engine has answered after its batch.
 func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	defer s.setAwaited(run.ID, false)
 	if found.intact {
@@ -373,7 +365,7 @@ func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 		err = s.process.Commit(s.callCtx, cm)
 	}
 	if err == nil {
-		s.count(&cm.Run)
+		s.noteSettled(&cm.Run)
 	}
 	if err != nil && !settledByOther(err) {
 		s.mu.Lock()
@@ -382,7 +374,7 @@ func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	}
 }
 
-// setAwaited records whether the run's engine is awaited: passes skip such orphans.
+// setAwaited records whether the run's engine is awaited: passes skip these orphans.
 func (s *Recoverer) setAwaited(id string, awaited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -396,8 +388,8 @@ func (s *Recoverer) setAwaited(id string, awaited bool) {
 	s.awaited[id] = true
 }
 
-// count notes the deadline of a settled run, and counts it under its new state.
-func (s *Recoverer) count(run *store.Run) {
+// noteSettled notes when a settled run is due, and counts it under its new state.
+func (s *Recoverer) noteSettled(run *store.Run) {
 	s.process.Due.NoteRun(run)
 	switch {
 	case run.Held():

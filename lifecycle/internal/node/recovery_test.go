@@ -62,18 +62,18 @@ func TestSettleBatchGoesOnWhileAnEngineIsAwaited(t *testing.T) {
 					}
 					return nil
 				}})
-				s := p.newRecoverer(t.Context())
+				s := p.NewRecoverer(t.Context(), "", nil)
 				orphans, err := below.Orphans(t.Context(), 0, 3)
 				require.NoError(t, err)
 
 				require.NoError(t, s.settleBatch(t.Context(), orphans), "the next pass tries again")
-				done, fault := s.Drain()
+				done, fault := s.TakeResults()
 				require.NoError(t, fault)
 				require.Equal(t, Recovery{Requeued: 1}, done)
 
 				answer()
 				s.Wait()
-				done, fault = s.Drain()
+				done, fault = s.TakeResults()
 				if late != nil {
 					require.ErrorContains(t, fault, "run "+orphans[0].ID+": disk full")
 					require.Equal(t, Recovery{}, done)
@@ -127,7 +127,7 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			if found.intact {
 				return
 			}
-			cm, err := decide.Orphan(&run, &found.OrphanEvidence, decide.HostPolicy{})
+			cm, err := decide.Orphan(&run, &found.OrphanEvidence, decide.HostDefaults{})
 			require.NoError(t, err)
 			require.Equal(t, fsm.StateFailed, cm.Run.State)
 			require.Equal(t, "session lost", cm.Run.RecoveryReason)
@@ -179,7 +179,7 @@ func TestJ5HeldSessionsAreCheckedInPages(t *testing.T) {
 		require.Equal(t, Recovery{Held: many}, done)
 
 		pauses, leaves := 0, error(nil)
-		h := heldChecks{settler: p.newRecoverer(t.Context()), pause: func(time.Duration) error {
+		h := heldChecks{recoverer: p.NewRecoverer(t.Context(), "", nil), pause: func(time.Duration) error {
 			pauses++
 			return leaves
 		}}

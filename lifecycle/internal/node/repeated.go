@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// LogRepeatedOnce returns a logger that logs the first of a repeated error, and then one a minute
-// with the number that it left out. Repeated errors are those that are tried again, by their
-// message: an outage otherwise logs hundreds of lines per node.
+// LogRepeatedOnce returns a logger that logs a repeated error once a minute, with the number of omitted
+// ones: otherwise an outage logs hundreds of lines per node.
 func LogRepeatedOnce(l *slog.Logger) *slog.Logger {
 	return slog.New(repeatedOnce{l.Handler(), &repeats{seen: make(map[string]*repeat)}})
 }
@@ -21,7 +20,6 @@ const tryingAgain = "trying again"
 // repeatGap is the least time between two records with one message.
 const repeatGap = time.Minute
 
-// repeatedOnce leaves out repeated records.
 type repeatedOnce struct {
 	slog.Handler
 

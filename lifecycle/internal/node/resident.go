@@ -14,12 +14,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
+// resident is a process that an engine here may hold for a run.
 type resident struct {
 	engine string
 	since  time.Time // when its last turn began, by MonotonicNow
 }
 
-// addResident records that an engine here may hold a process of the run.
 func (n *Node) addResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,9 +36,8 @@ func (n *Node) endResidentOfEndedRun(runID string) {
 	}
 }
 
-// endResidentAfterTurn ends a resident process that its run no longer needs, without delaying the
-// turn's worker. Unlike a hint, it may start a goroutine while the node is leaving, since its
-// caller is counted in workers. After endCtx, endResidents ends the process sooner.
+// endResidentAfterTurn ends a resident process that its run no longer needs. Its caller is counted in
+// workers, so it may start a goroutine while the node is leaving. After endCtx, endResidents does it.
 func (n *Node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,15 +71,14 @@ func (n *Node) endResidents() []string {
 	return slices.Sorted(maps.Keys(held))
 }
 
-// endResident has the engine end a resident process. The call's context ends after the limit, or
-// with endCtx.
+// endResident has the engine end a resident process within the limit, or until endCtx ends.
 func (n *Node) endResident(runID, engineName string, limit time.Duration) {
 	r, ok := n.proc.Engines[engineName].(engine.Resident)
 	if !ok {
 		return
 	}
 	ctx := n.endCtx
-	if ctx.Err() != nil { // the node is at its end, and the limit is all that is left
+	if ctx.Err() != nil { // called by endResidents
 		ctx = context.WithoutCancel(ctx)
 	}
 	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
@@ -90,8 +88,7 @@ func (n *Node) endResident(runID, engineName string, limit time.Duration) {
 }
 
 // watchResidents subscribes to the engines' reports of processes that end by themselves while their
-// run waits. It waits until each engine's OnLoss has returned, no longer than the lease allows.
-// stop ends the subscriptions.
+// run waits. It waits until each engine's OnLoss has returned, as long as the lease allows.
 func (n *Node) watchResidents() (stop func()) {
 	var subscribing, subscribed sync.WaitGroup
 	stopped := make(chan struct{})
@@ -141,8 +138,7 @@ func (n *Node) subscribeToLosses(name string, r engine.Resident) *lossSubscripti
 	return s
 }
 
-// unsubscribe ends a subscription by OnLoss's function. If OnLoss has not returned, it only logs
-// that.
+// unsubscribe calls the function that OnLoss has returned. Without one, it only logs that.
 func (n *Node) unsubscribe(s *lossSubscription) {
 	err := s.err
 	select {
@@ -182,8 +178,8 @@ func (n *Node) watchLostProcesses(ctx context.Context) error {
 
 const lostWhileWaiting = "the resident process ended while the run waited"
 
-// settleLostProcess fails a waiting run whose process has ended, and retries while the store fails.
-// After ctx, recovery settles the run.
+// settleLostProcess fails a waiting run whose process has ended. It retries while the store fails;
+// after ctx has ended, recovery settles the run.
 func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	backoff := firstBackoff
 	for {
@@ -199,8 +195,8 @@ func (n *Node) settleLostProcess(ctx context.Context, id, why string) {
 	}
 }
 
-// failLostWait fails the run if it still waits for its process on this node. The next turn of an
-// answered run finds the process missing.
+// failLostWait fails the run if it still waits with its process on this node. If it was answered, its
+// next turn finds the process missing.
 func (n *Node) failLostWait(ctx context.Context, id, why string) error {
 	cmd := Command{Verb: "fail", Run: id}
 	return n.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {

@@ -17,10 +17,10 @@ const ClaimBatch = 256
 // schedule claims runs from the store whenever there is room, and dispatches them to workers. It
 // sleeps until a hint of a queued run, a free worker, or the next poll, since hints may be lost.
 func (n *Node) schedule(ctx context.Context) error {
-	pause := Poller{Clock: n.proc.Clock, Wake: n.wakeup, Interval: n.cfg.Poll}
+	pause := Poller{Clock: n.proc.Clock, Wake: n.claims.wakeup, Interval: n.cfg.Poll}
 	defer pause.Stop()
 	defer n.stopClaiming()
-	n.scansForSuspects.Store(true)
+	n.suspectsDue.Store(true)
 	n.quarantine.nextScan = MonotonicNow(n.proc.Clock).Add(n.cfg.Lease / 3)
 	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
@@ -28,7 +28,7 @@ func (n *Node) schedule(ctx context.Context) error {
 			return nil // ctx ended
 		}
 		room := 1 + n.reserveMore(ClaimBatch-1)
-		claimed, err := n.claimAnnounced(ctx, room) // may return runs and an error
+		claimed, err := n.claimAndAnnounce(ctx, room) // may return runs and an error
 		n.cfg.Permits.Release(int64(room - len(claimed)))
 		for i := range claimed {
 			n.proc.Notices.Claimed(&claimed[i].Run)
@@ -47,33 +47,34 @@ func (n *Node) schedule(ctx context.Context) error {
 		case len(claimed) == room && !n.claims.drained.Load():
 			n.claims.urgent.Store(true)
 			continue // there may be more
-		case err == nil && n.quarantine.scans:
+		case n.quarantine.scansNext:
 			continue
 		}
 		if pause.Wait(ctx) != nil {
 			return nil
 		}
 		if pause.IntervalOver() {
-			n.scansForSuspects.Store(true)
+			n.suspectsDue.Store(true)
 		}
 		// Goroutines about to queue another run go first, so that one claim starts both.
 		runtime.Gosched()
 	}
 }
 
-// smallBatch is the largest claim whose records are not copied: each of its turns retains all of
-// them.
-const smallBatch = 8
-
-// ownRecord returns a claimed run and its spec, copied out of a large batch, so that an hours-long
-// turn does not retain the others.
-func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
-	record := &claimed[i].Run
-	if len(claimed) > smallBatch {
-		own := *record
-		record = &own
+// awaitRoom acquires a permit. Before it waits for one, it breaks the node's promise.
+func (n *Node) awaitRoom(ctx context.Context) error {
+	if ctx.Err() != nil || n.cfg.Permits.TryAcquire(1) {
+		return ctx.Err()
 	}
-	return record, claimed[i].Spec
+	n.claims.full.Store(true)
+	defer n.claims.full.Store(false)
+	n.claims.breakPromise()
+	return n.cfg.Permits.Acquire(ctx, 1)
+}
+
+func (n *Node) stopClaiming() {
+	n.claims.abstains.Store(true)
+	n.claims.breakPromise()
 }
 
 // reserveMore acquires up to limit more permits without waiting, and returns their number. It
@@ -87,6 +88,24 @@ func (n *Node) reserveMore(limit int) (reserved int) {
 	return reserved
 }
 
+// claimAndAnnounce makes a claim, and announces what a promised claim leaves: the other nodes must
+// know of runs that wait for slots, since they may free the next one.
+func (n *Node) claimAndAnnounce(ctx context.Context, room int) ([]store.Claimed, error) {
+	c := n.claims
+	promised, drainedBefore := c.promised.Swap(false), c.drained.Load()
+	claimed, err := n.claim(ctx, room)
+	drained := c.drained.Load()
+	c.backlog.Store(!drained && len(claimed) < room)
+	switch {
+	case !promised:
+	case err != nil || c.abstains.Load() || !drained && (drainedBefore || len(claimed) == room):
+		c.announce(fsm.StateQueued)
+	case drained && (!drainedBefore || len(claimed) == 0):
+		c.announce(fsm.StateWaitingUser) // a slot is free that no run of these engines wants
+	}
+	return claimed, err
+}
+
 // claimReady claims queued runs of this process's engines, and starts each one's turn in the same
 // commit. A shutdown does not cancel a claim under way, or a claimed run would have no worker.
 func (n *Node) claimReady(room int) ([]store.Claimed, error) {
@@ -96,7 +115,7 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	defer func() {
 		n.claims.drained.Store(drained)
 		if found != "" {
-			n.claims.claimLater(found, foundTurns)
+			n.claims.deferClaim(found, foundGaps)
 		}
 	}()
 	req := store.ClaimRequest{
@@ -112,76 +131,28 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	return n.proc.Store.Claim(n.live, req)
 }
 
-// claimAnnounced makes a claim, and announces what it did not claim although it was promised: the
-// other nodes must know of runs that wait for slots, since they may be the first to free one.
-func (n *Node) claimAnnounced(ctx context.Context, room int) ([]store.Claimed, error) {
-	c := n.claims
-	promised, drainedBefore := c.promised.Swap(false), n.claims.drained.Load()
-	claimed, err := n.claim(ctx, room)
-	drained := n.claims.drained.Load()
-	c.backlog.Store(!drained && len(claimed) < room)
-	switch {
-	case !promised:
-	case err != nil || c.abstains.Load() || !drained && (drainedBefore || len(claimed) == room):
-		n.announce(fsm.StateQueued)
-	case drained && (!drainedBefore || len(claimed) == 0):
-		n.announce(fsm.StateWaitingUser) // a slot is free that no run of these engines wants
-	}
-	return claimed, err
-}
+// smallBatch is the largest claim whose records are not copied.
+const smallBatch = 8
 
-// stopClaiming is called at the end of the scheduler.
-func (n *Node) stopClaiming() {
-	n.claims.abstains.Store(true)
-	if n.claims.promised.Swap(false) {
-		n.announce(fsm.StateQueued)
+// ownRecord returns a claimed run and its spec, copied out of a large batch, so that an hours-long
+// turn does not retain the others.
+func ownRecord(claimed []store.Claimed, i int) (*store.Run, []byte) {
+	record := &claimed[i].Run
+	if len(claimed) > smallBatch {
+		own := *record
+		record = &own
 	}
-}
-
-// awaitRoom acquires a permit. Before it waits for one, it announces the promises that it cannot
-// keep.
-func (n *Node) awaitRoom(ctx context.Context) error {
-	if ctx.Err() != nil || n.cfg.Permits.TryAcquire(1) {
-		return ctx.Err()
-	}
-	n.claims.full.Store(true)
-	defer n.claims.full.Store(false)
-	if n.claims.promised.Swap(false) {
-		n.announce(fsm.StateQueued)
-	}
-	return n.cfg.Permits.Acquire(ctx, 1)
-}
-
-func (n *Node) announce(state fsm.State) {
-	if n.claims.announcer != nil {
-		n.claims.announcer.Announce(state)
-	}
-}
-
-// wakeScheduler causes a claim, now or as soon as there is room.
-func (n *Node) wakeScheduler() {
-	select {
-	case n.wakeup <- struct{}{}:
-	default:
-	}
-}
-
-// wakeForBacklog causes a claim if queued runs may wait for the freed capacity.
-func (n *Node) wakeForBacklog() {
-	if !n.claims.drained.Load() {
-		n.claims.urgent.Store(true)
-		n.wakeScheduler()
-	}
+	return record, claimed[i].Spec
 }
 
 type assignment struct {
-	turn *turn
-	spec []byte
+	turn       *turn
+	storedSpec []byte
 }
 
-// dispatch hands a claimed run to an idle or new worker. The caller holds a permit, which the
-// worker releases.
-func (n *Node) dispatch(run *store.Run, spec []byte) {
+// dispatch hands a claimed run to a worker, unless its turn executes here already. The caller holds a
+// permit, which the worker releases.
+func (n *Node) dispatch(run *store.Run, storedSpec []byte) {
 	t := newTurn(&n.member, n, run)
 	n.mu.Lock()
 	earlier := n.turns[run.ID]
@@ -194,25 +165,29 @@ func (n *Node) dispatch(run *store.Run, spec []byte) {
 		t.cancel(nil)
 		return // a heartbeat found the run before its claim's answer, and its turn executes
 	}
-	lost := earlier != nil || n.hasEnded(run)
+	repeated := earlier != nil || n.hasEnded(run)
 	n.turns[run.ID] = t
 	idle := n.idleWorkers > 0
 	if idle {
 		n.idleWorkers--
 	}
 	n.mu.Unlock()
-	if t.ctx.Err() != nil { // the node died before the turn was listed, so die did not interrupt it
+	if t.ctx.Err() != nil { // die did not find it in turns
 		t.interrupt(context.Cause(t.ctx))
 	}
-	if lost {
+	if repeated {
 		n.interruptRepeatedClaim(t, earlier)
 	}
-	a := assignment{t, spec}
+	n.assign(assignment{t, storedSpec}, idle)
+}
+
+// assign gives the turn to the idle worker that dispatch has chosen, or else to a new one.
+func (n *Node) assign(a assignment, idle bool) {
 	if idle {
 		select {
-		case n.assignments <- a: // the idle worker receives, or is about to
+		case n.assignments <- a: // the worker receives, or is about to
 			return
-		case <-n.leavingCh: // the idle worker may have ended
+		case <-n.leavingCh: // it may have ended
 		}
 	}
 	n.workers.Add(1)
@@ -220,26 +195,23 @@ func (n *Node) dispatch(run *store.Run, spec []byte) {
 }
 
 // interruptRepeatedClaim interrupts a turn whose run this node has already claimed under the same
-// epoch: a failover lost the first claim. The engine may already have had the turn's effects, so
-// the turn is not executed, and the next heartbeat settles it as interrupted. A turn of the lost
-// claim is interrupted too.
+// epoch: a failover lost the first claim. The turn of that claim, which is interrupted too, may have
+// had effects. The next heartbeat settles this one as interrupted.
 func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 	n.proc.Log.Error("the store has lost a claim, and made it again; the turn is not executed twice",
-		"run", t.call.RunID,
-		"attempt", t.call.Attempt)
+		"run", t.call.RunID, "attempt", t.call.Attempt)
 	if earlier != nil {
 		earlier.interrupt(errCommitsLost)
 	}
 	t.interrupt(errCommitsLost)
 }
 
-// runWorker executes one turn after the other until the node leaves. Workers are reused because a
-// new goroutine would have to grow its stack again. A worker ends early if an engine exits its
-// goroutine, or if the turn was settled without it; abandonWorker then has removed it from
-// n.workers, and its end is not awaited.
+// runWorker executes one turn after the other until the node leaves: a new goroutine would have to
+// grow its stack again. It ends early if an engine exits its goroutine, or if the turn was settled
+// without it; abandonWorker then has removed it from n.workers.
 func (n *Node) runWorker(a assignment) {
 	defer func() {
-		if a.turn.stuckCall() == nil {
+		if !a.turn.settledWithoutWorker() {
 			n.workers.Done()
 		}
 	}()
@@ -252,12 +224,12 @@ func (n *Node) runWorker(a assignment) {
 	}
 }
 
-// executeAssignment executes a turn and releases its permit. It reports whether the worker may
-// receive another assignment.
+// executeAssignment executes a turn, releases its permit, and reports whether the worker may receive
+// another assignment.
 func (n *Node) executeAssignment(a assignment) (reusable bool) {
 	defer func() {
 		a.turn.cancel(nil)
-		if reusable = reusable && a.turn.stuckCall() == nil; reusable {
+		if reusable = reusable && !a.turn.settledWithoutWorker(); reusable {
 			n.mu.Lock()
 			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
 			n.mu.Unlock()
@@ -265,18 +237,17 @@ func (n *Node) executeAssignment(a assignment) (reusable bool) {
 		backlog := !n.claims.drained.Load() // before the permit allows the next claim, which sees the slot
 		n.cfg.Permits.Release(1)
 		if backlog {
-			n.claims.urgent.Store(true)
-			n.wakeScheduler()
+			n.claims.wakeUrgently()
 		}
 	}()
-	a.turn.run(a.spec)
+	a.turn.run(a.storedSpec)
 	return true
 }
 
-// abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the permit
-// until the engine returns.
+// abandonWorker settles a turn whose worker is stuck in an engine, and keeps its permit until the
+// engine returns.
 func (n *Node) abandonWorker(t *turn, cause error, stuck *StuckCall) {
-	defer n.workers.Done() // for the worker, which does not do it itself; see runWorker
+	defer n.workers.Done() // for the worker; see runWorker
 	n.proc.Stuck.Add(stuck)
 	n.proc.Log.Error("engine ignores that its turn has ended; going on without it, and without its place in "+
 		"Concurrency until it returns", "call", stuck.String(), "cause", cause)

@@ -31,12 +31,12 @@ func (s freeing) Claim(_ context.Context, req store.ClaimRequest) ([]store.Claim
 // so an earlier claim's result does not count while the next one is made.
 func TestSlotFreedDuringAClaimIsClaimedFor(t *testing.T) {
 	var n *Node
-	n = alone(t, freeing{newStore(t), func() { n.wakeForBacklog() }}, agent{})
+	n = alone(t, freeing{newStore(t), func() { n.claims.wakeForBacklog() }}, agent{})
 	defer n.die(nil)
 	n.claims.drained.Store(true)
 	_, err := n.claim(t.Context(), 1)
 	require.NoError(t, err)
-	require.Len(t, n.wakeup, 1)
+	require.Len(t, n.claims.wakeup, 1)
 	require.True(t, n.claims.drained.Load(), "and then it counts")
 }
 

@@ -12,9 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Sessions of parked runs are checked only to inform people earlier, and to unblock a held run once
-// its engine accepts its session again. An intact wait needs no recovery and no write: a refused
-// session fails or holds its run in the next turn anyway.
+// Sessions of parked runs are checked only to inform people early, and to unblock a held run once its
+// engine accepts its session again. A refused session fails or holds its run in the next turn anyway.
 
 func (p *Process) checksSessions() bool {
 	for _, e := range p.Engines {
@@ -26,10 +25,9 @@ func (p *Process) checksSessions() bool {
 }
 
 // ServeSessions checks the sessions of runs parked by departed nodes, once for each departure. It
-// begins when the channels are closed: after the first claim, so that a start is not delayed, and
-// after the first recovery pass, which finds departed nodes. After each page it pauses at least as
-// long as the page took. Each refusal is a separate commit, so a killed node leaves nothing half
-// done.
+// begins when the channels are closed: after the first claim, so as not to delay it, and after the
+// first recovery pass, which finds departed nodes. After each page it pauses at least as long as the
+// page took.
 func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, after ...<-chan struct{}) error {
 	p := s.process
 	if !p.checksSessions() {
@@ -43,11 +41,11 @@ func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, afte
 		}
 	}
 	defer s.Wait()
-	rest := func(took time.Duration) error { return p.Sleep(ctx, max(took, sessionPause)) }
-	held := heldChecks{settler: s, pause: rest, due: MonotonicNow(p.Clock).Add(decide.HoldPause(1))}
+	pausePage := func(took time.Duration) error { return p.Sleep(ctx, max(took, sessionPause)) }
+	held := heldChecks{recoverer: s, pause: pausePage, due: MonotonicNow(p.Clock).Add(decide.HoldPause(1))}
 	for checked := make(map[string]bool); ; {
-		err := errors.Join(s.checkSessions(ctx, checked, rest), held.checkDue(ctx))
-		done, late := s.Drain()
+		err := errors.Join(s.checkSessions(ctx, checked, pausePage), held.checkDue(ctx))
+		done, late := s.TakeResults()
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
@@ -69,8 +67,8 @@ const (
 )
 
 // checkSessions checks the sessions of departed nodes' parked runs, except of the nodes in checked,
-// and fails or holds runs whose session is refused. It calls pause after each page, with the page's
-// time. When all engines have answered and every refusal is stored, it adds the nodes to checked.
+// and fails or holds runs whose session is refused. When all engines have answered and every refusal
+// is stored, it adds the nodes to checked.
 func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	pause func(took time.Duration) error) error {
 	departures, err := s.process.Store.Departures(ctx)
@@ -106,7 +104,7 @@ func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	if err := errors.Join(failures...); err != nil {
 		return fmt.Errorf("lifecycle: check sessions: %w", err)
 	}
-	if s.failedLate() { // Drain returns why
+	if s.failedLate() { // TakeResults returns why
 		return nil
 	}
 	for id := range unchecked {
@@ -132,18 +130,17 @@ func (s *Recoverer) checkPage(ctx context.Context, page []store.Run, departed ma
 	return failures
 }
 
-// heldChecks repeatedly checks the sessions of held parked runs, with pauses that grow like a held
-// turn's.
+// heldChecks checks the sessions of held parked runs again, with pauses that grow like a held turn's.
 type heldChecks struct {
-	settler *Recoverer
-	pause   func(took time.Duration) error // between parts
-	due     time.Time                      // the next check, by MonotonicNow
-	checks  int                            // consecutive checks that found a held run; they set the pause
+	recoverer *Recoverer
+	pause     func(took time.Duration) error // between pages
+	due       time.Time                      // the next check, by MonotonicNow
+	checks    int                            // consecutive ones that found a held run
 }
 
 // checkDue checks the sessions when due. A run whose session is accepted again is unblocked.
 func (h *heldChecks) checkDue(ctx context.Context) error {
-	p := h.settler.process
+	p := h.recoverer.process
 	if MonotonicNow(p.Clock).Before(h.due) {
 		return nil
 	}
@@ -161,7 +158,7 @@ func (h *heldChecks) checkDue(ctx context.Context) error {
 		for i := range page.Runs {
 			owners[page.Runs[i].Owner] = true
 		}
-		if err := errors.Join(h.settler.checkPage(ctx, page.Runs, owners)...); err != nil {
+		if err := errors.Join(h.recoverer.checkPage(ctx, page.Runs, owners)...); err != nil {
 			return fmt.Errorf("lifecycle: check sessions of held runs: %w", err)
 		}
 		if q.After = page.Next; q.After == "" {

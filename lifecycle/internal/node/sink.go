@@ -14,15 +14,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Limits of one turn's reports (maxReports messages and warnings of at most maxReportBytes), and of
-// a run's (maxReportedSeq events, or maxRunReportBytes), after which its turns store no more
-// messages and warnings, so that no agent can fill the database. Changes of state are always
-// stored.
+// Limits after which no more messages and warnings are stored, so that no agent can fill the
+// database. Changes of state are always stored.
 const (
-	maxReports        = 10_000
-	maxReportBytes    = 16 << 20
-	maxReportedSeq    = 100_000
-	maxRunReportBytes = 256 << 20
+	maxReports        = 10_000    // of a turn
+	maxReportBytes    = 16 << 20  // of a turn
+	maxReportedSeq    = 100_000   // of a run
+	maxRunReportBytes = 256 << 20 // of a run
 )
 
 // sink is the turn as an engine.Sink. Every report is a commit under the turn's fence.
@@ -51,7 +49,7 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	t.mu.Lock() // so that the turn does not end between admit and the commit
+	t.mu.Lock()
 	defer t.mu.Unlock()
 	events, err := t.admit(events)
 	if err != nil || (session == nil && len(events) == 0) {
@@ -77,11 +75,11 @@ func errorForEngine(err error) error {
 	return err
 }
 
-// admit returns the events that a report may store: none after the turn's end or beyond the limits.
-// At the limit it returns a warning that later reports are omitted. The caller holds mu.
+// admit returns the events that a report may store: none after the turn's end or beyond the limits,
+// and at a limit a warning that later reports are omitted. The caller holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
-	if t.reportsClosed {
-		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	if err := t.checkOpen(); err != nil {
+		return nil, err
 	}
 	if len(events) == 0 || t.reportsFull {
 		return nil, nil

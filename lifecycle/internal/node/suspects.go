@@ -3,34 +3,34 @@ package node
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle/internal/decide"
 	"github.com/interlude-go/interlude/store"
 )
 
-// quarantine keeps suspects (store.Run.Suspect) apart from other turns: a turn that crashes its
-// worker also loses every other turn there. So a node claims a suspect only when no turn executes
-// there, and nothing else until that turn has ended or outlived a lease. Other runs come first. A
-// suspect that waits too long for an idle node makes a node drain: the node claims nothing until
-// its turns have ended. Draining takes at most half of a node's time.
+// quarantine keeps suspects (store.Run.Suspect) apart from other turns, which a crash of the process
+// would lose, too. A node claims a suspect only when no turn executes there, and nothing else until
+// that turn has ended or outlived a lease. Other runs come first. For a suspect that waits too long,
+// a node makes itself idle, at most half of its time: it claims nothing until its turns have ended.
 //
 // Only the scheduler uses it. Its times are readings of the monotonic clock.
 type quarantine struct {
 	separate      store.OwnedRun // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
-	// scans: the next claim asks for suspects, in a separate call, so that others can have permits
-	// between the two. more: the previous call filled all room.
-	scans, more bool
-	nextScan    time.Time // when a node that executes turns asks for suspects again
-	drainSince  time.Time // zero: the node does not drain
-	noDrain     time.Time // no drain before
+
+	scansNext  bool      // the next claim asks for suspects; not this one, so that others can have permits between
+	filledRoom bool      // the claim before scansNext filled all room
+	nextScan   time.Time // when a node that executes turns asks for suspects again
+
+	emptiesSince  time.Time // zero: the node does not make itself idle
+	noEmptyBefore time.Time
 }
 
-// errSeparate keeps suspects in the queue while other turns execute.
+// errSeparate keeps suspects queued while other turns execute.
 var errSeparate = errors.New("lifecycle: a suspect is executed without other turns")
 
+// claim claims ready runs or a suspect, as the quarantine allows.
 func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil || n.live.Err() != nil {
 		return nil, nil
@@ -42,45 +42,46 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	case n.executesSuspect(now):
 		n.claims.abstains.Store(true)
 		return nil, nil
-	case !q.drainSince.IsZero() && idle:
-		n.stopDraining(now)
+	case !q.emptiesSince.IsZero() && idle:
+		n.stopEmptying(now)
 		for range 2 { // the store may first prefer suspects that suspectIsOverdue did not see
 			if claimed, err := n.claimSuspect(now); err != nil || len(claimed) > 0 {
 				return claimed, err
 			}
 		}
-	case !q.drainSince.IsZero():
+	case !q.emptiesSince.IsZero():
 		if now.Before(q.nextScan) || n.suspectIsOverdue(now) {
 			n.claims.abstains.Store(true)
 			return nil, nil
 		}
-		n.stopDraining(now) // another node has claimed it
+		n.stopEmptying(now) // another node has claimed it
 	}
 	n.claims.abstains.Store(false)
-	if q.scans {
-		q.scans = false
-		if claimed, err := n.scan(idle, now); err != nil || len(claimed) > 0 || !q.more || !q.drainSince.IsZero() {
+	if q.scansNext {
+		q.scansNext = false
+		claimed, err := n.scan(idle, now)
+		if err != nil || len(claimed) > 0 || !q.filledRoom || !q.emptiesSince.IsZero() {
 			return claimed, err
 		}
 	}
 	claimed, err := n.claimReady(room)
 	if idle && len(claimed) == 0 {
-		q.scans = n.scansForSuspects.Swap(false)
+		q.scansNext = n.suspectsDue.Swap(false)
 	} else {
-		q.scans = now.After(q.nextScan) && now.After(q.noDrain)
+		q.scansNext = now.After(q.nextScan) && now.After(q.noEmptyBefore)
 	}
-	q.more = len(claimed) == room
+	q.filledRoom = len(claimed) == room
 	return claimed, err
 }
 
-// scan claims a suspect if the node is idle, and otherwise finds out whether to drain.
+// scan claims a suspect if the node is idle, and otherwise finds out whether it must become idle.
 func (n *Node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	if idle {
 		return n.claimSuspect(now)
 	}
 	if n.suspectIsOverdue(now) {
 		n.proc.Log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
-		n.quarantine.drainSince = now
+		n.quarantine.emptiesSince = now
 	}
 	return nil, nil
 }
@@ -107,10 +108,10 @@ func (n *Node) executesSuspect(now time.Time) bool {
 	return false
 }
 
-func (n *Node) stopDraining(now time.Time) {
+func (n *Node) stopEmptying(now time.Time) {
 	q := &n.quarantine
-	q.noDrain = now.Add(max(n.cfg.Lease, now.Sub(q.drainSince)))
-	q.drainSince = time.Time{}
+	q.noEmptyBefore = now.Add(max(n.cfg.Lease, now.Sub(q.emptiesSince)))
+	q.emptiesSince = time.Time{}
 }
 
 func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
@@ -128,9 +129,8 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	return claimed, err
 }
 
-// suspectIsOverdue reports whether this node must drain for a waiting suspect. The oldest node does
-// so after a lease, each younger one after eight times as long, so that one node at a time drains
-// where that is enough.
+// suspectIsOverdue reports whether this node must make itself idle for a waiting suspect: the oldest
+// node after a lease, each younger one after eight times as long, so that usually one does.
 func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.claims.rank.Load(), 3))
@@ -147,11 +147,4 @@ func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 		return false
 	}
 	return overdue
-}
-
-// noteRank records this node's position among the registered ones, which are sorted by id and so by
-// age.
-func (n *Node) noteRank(registered []string) {
-	n.claims.rank.Store(int64(max(0, slices.Index(registered, n.id))))
-	n.claims.peers.Store(int64(len(registered)))
 }

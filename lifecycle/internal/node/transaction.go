@@ -10,18 +10,15 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Journal entries can be written in a transaction of the host, together with a step's writes in the
-// host's database.
-
 // errTransactionBroken: the transaction did not do what AppendIn asks for.
 var errTransactionBroken = errors.New("engine: the host's transaction has not executed the step, or not returned " +
 	"why it is rolled back")
 
 // AppendIn implements engine.TransactionalJournal.
 //
-// The turn commits nothing else from the write of the entries until the outcome of the host's
-// transaction is known: mu is held, but lent to the host. A hung transaction does not keep the turn
-// from being settled without its worker.
+// From the write of the entries until the outcome of the host's transaction is known, the turn
+// commits nothing else: mu is held, but lent to the host, so that a turn with a hung transaction can
+// be settled without its worker.
 func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	ctx context.Context, view any, entries ...engine.JournalEntry) error) error) (err error) {
 	if err := ctx.Err(); err != nil {
@@ -50,8 +47,8 @@ func (s *sink) AppendIn(ctx context.Context, transaction func(write func(
 	return err
 }
 
-// writeIn writes entries in the host's transaction. If it returns the commit, the caller must call
-// endTransaction, and mu is lent until then.
+// writeIn writes entries in the host's transaction. If it returns the commit, mu is lent until the
+// caller calls endTransaction.
 func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEntry) (*store.Commit, error) {
 	in, ok := view.(store.TransactionView)
 	if !ok {
@@ -89,8 +86,8 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 
 // decideEntriesIn makes the commit for a transaction of the host. The caller holds mu.
 func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, error) {
-	if t.reportsClosed {
-		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	if err := t.checkOpen(); err != nil {
+		return nil, err
 	}
 	cm, err := decide.Entries(t.record, entries, t.node.proc.Now())
 	if err == nil {
@@ -103,7 +100,7 @@ func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, er
 // transaction has no effect.
 func (t *turn) endTransaction(returned error) error {
 	if !t.mu.Reclaim() {
-		return fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+		return errTurnEnded
 	}
 	defer t.mu.Unlock()
 	cm := t.inTransaction
@@ -111,12 +108,12 @@ func (t *turn) endTransaction(returned error) error {
 	return t.settleTransaction(cm, returned)
 }
 
-// settleTransaction returns nil if a transaction of the host has stored the commit. returned is the
-// transaction's error. The caller holds mu.
+// settleTransaction returns nil if a transaction of the host, which returned this error, has stored
+// the commit. The caller holds mu.
 //
 // A transaction whose connection was lost may still store the commit later. If it failed and its
 // commit is not found, settleTransaction commits the same version without a change: only one commit
-// of a version can be stored, so the outcome is then certain.
+// of a version can be stored.
 func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 	if stored, err := t.node.proc.Store.Run(t.node.live, cm.Run.ID); returned == nil && err == nil &&
 		t.isCommitted(&cm.Run, &stored) { // and durable, as the host has learned

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -17,35 +18,32 @@ import (
 // turn is one attempt of a run on this node.
 type turn struct {
 	node    *member
-	owner   turnOwner
+	owner   turnOwner // the same node
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
 	origin  *decide.Origin  // set with spec; a fork's inheritance, else nil
 	started time.Time       // by MonotonicNow
-	created time.Time       // the run's creation, from its record
-	claimed time.Time       // the run's claim, from its record
+	created time.Time       // of the run, from its record
+	claimed time.Time       // of the run, from its record
 	ctx     context.Context //nolint:containedctx // its cause says why the turn was interrupted
 	cancel  context.CancelCauseFunc
 
 	engineReturn engineReturn
 	room         JournalRoom
 
-	mu      CommitLock
-	record  *store.Run     // guarded by mu; as last stored by this worker; constant once settled
-	profile fsm.Profile    // guarded by mu; the engine's, once known
-	dialect decide.Dialect // guarded by mu; set with profile
-	call    EngineCall     // Method is guarded by mu: the worker's last call; the rest is
-	// constant
-	reportsClosed bool          // guarded by mu; the turn is being settled, by its worker or without it
-	stuck         *StuckCall    // guarded by mu; set if the turn was settled without its worker
-	inTransaction *store.Commit // guarded by mu; a commit that a transaction of the host may store; see AppendIn
-	begun         bool          // guarded by mu; the engine was called to execute the turn
-	reports       int           // guarded by mu; their number
-	reportBytes   int           // guarded by mu; the stored events' size
-	reportsFull   bool          // guarded by mu; later reports are omitted
-
-	// The results of Observer.Start; nil and empty without a call. Set under mu before the engine
-	// is called, constant once the turn is settled.
+	mu            CommitLock     // guards the fields below
+	record        *store.Run     // as last stored by this worker; constant once settled
+	profile       fsm.Profile    // the engine's, once known
+	dialect       decide.Dialect // set with profile
+	call          EngineCall     // the worker's last; only Method changes
+	settling      bool           // by the worker or without it: the engine stores nothing more
+	stuck         *StuckCall     // set if the turn was settled without its worker
+	inTransaction *store.Commit  // that a transaction of the host may store; see AppendIn
+	begun         bool           // the engine was called to execute the turn
+	reports       int            // their number
+	reportBytes   int            // the stored events' size
+	reportsFull   bool           // later reports are omitted
+	// The results of Observer.Start: set before the engine is called, constant once settled.
 	observed context.Context //nolint:containedctx // for the notice that the turn has ended
 	trace    string
 
@@ -62,7 +60,7 @@ type turnOwner interface {
 	removeTurn(t *turn, run *store.Run)
 }
 
-// newTurn returns the turn of a claimed run, and takes over the record.
+// newTurn returns the turn of a claimed run, whose record it keeps.
 func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
@@ -76,10 +74,10 @@ func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
 func (t *turn) age() time.Duration { return MonotonicNow(t.node.proc.Clock).Sub(t.started) }
 
 // run executes the turn and settles it, even if the engine exits this goroutine.
-func (t *turn) run(stored []byte) {
+func (t *turn) run(storedSpec []byte) {
 	var ev *decide.Evidence // nil: the engine has exited this goroutine
 	defer func() { t.end(ev) }()
-	spec, from, err := t.node.cfg.Specs.Decode(t.record.ID, stored)
+	spec, from, err := t.node.cfg.Specs.Decode(t.record.ID, storedSpec)
 	if !t.setSpec(spec, from) {
 		return
 	}
@@ -94,26 +92,27 @@ func (t *turn) run(stored []byte) {
 	ev = t.execute(t.ctx)
 }
 
-// setSpec sets the turn's specification. It returns false and sets nothing if the turn was already
-// settled, which reads the specification without the lock.
-func (t *turn) setSpec(spec Spec, from *decide.Origin) bool {
+// setSpec sets the turn's specification, unless the turn is being settled, which reads it without
+// the lock.
+func (t *turn) setSpec(spec Spec, from *decide.Origin) (set bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reportsClosed {
+	if t.settling {
 		return false
 	}
 	t.spec, t.origin = spec, from
 	return true
 }
 
-// end settles the turn after its engine has returned, unless it was settled without the worker. If
-// its context has ended, it counts as interrupted, whatever the outcome.
+// end settles the turn after its engine has returned, unless it was settled without the worker.
 func (t *turn) end(ev *decide.Evidence) {
-	t.room.Release(t.node.proc.Journals, true)
+	t.room.Close(t.node.proc.Journals)
 	cause := context.Cause(t.ctx)
-	settles := t.closeReports(nil)
+	t.mu.Lock()
+	first := t.startSettling(nil)
+	t.mu.Unlock()
 	t.engineReturn.signal()
-	if !settles {
+	if !first {
 		t.node.proc.Stuck.Remove(t.stuckCall())
 		t.node.proc.Log.Warn("engine has returned from a turn that was settled without it", "call", t.call.String())
 		return
@@ -124,22 +123,26 @@ func (t *turn) end(ev *decide.Evidence) {
 	t.settle(cause, ev)
 }
 
-// closeReports decides who settles the turn: the first caller, either its worker, or the watcher of
-// an interrupted turn (waitForEngine), which passes the worker's stuck call. From then on the
-// engine's reports are refused.
-func (t *turn) closeReports(stuck *StuckCall) (first bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.closeReportsLocked(stuck)
-}
-
-func (t *turn) closeReportsLocked(stuck *StuckCall) (first bool) {
-	if t.reportsClosed {
+// startSettling decides who settles the turn: the first caller, either its worker, or waitForEngine,
+// which passes the worker's stuck call. The caller holds mu.
+func (t *turn) startSettling(stuck *StuckCall) (first bool) {
+	if t.settling {
 		return false
 	}
-	t.reportsClosed, t.stuck = true, stuck
+	t.settling, t.stuck = true, stuck
 	return true
 }
+
+// checkOpen refuses a commit for the engine if the turn is being settled. The caller holds mu until
+// the commit is stored, so that the turn does not end before it.
+func (t *turn) checkOpen() error {
+	if t.settling {
+		return errTurnEnded
+	}
+	return nil
+}
+
+var errTurnEnded = fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 
 // stuckCall is the worker's stuck call if the turn was settled without it, else nil.
 func (t *turn) stuckCall() *StuckCall {
@@ -148,8 +151,10 @@ func (t *turn) stuckCall() *StuckCall {
 	return t.stuck
 }
 
-// interrupt ends the turn's context for the cause. If the engine has not returned TurnReturnLimit
-// later, the turn is settled without its worker.
+func (t *turn) settledWithoutWorker() bool { return t.stuckCall() != nil }
+
+// interrupt ends the turn's context. If the engine has not returned TurnReturnLimit later, the turn is
+// settled without its worker.
 func (t *turn) interrupt(cause error) {
 	t.cancel(cause)
 	if returned, waiterEnded := t.engineReturn.startWaiting(); returned != nil {
@@ -160,8 +165,8 @@ func (t *turn) interrupt(cause error) {
 	}
 }
 
-// waitForEngine watches an interrupted turn: it waits until the engine has returned, and settles
-// the turn without the worker if that takes too long.
+// waitForEngine waits until an interrupted turn's engine has returned, and settles the turn without
+// the worker if that takes too long.
 func (t *turn) waitForEngine(returned <-chan struct{}) {
 	for wait := TurnReturnLimit; ; wait = time.Second {
 		tick, stop := t.node.proc.Clock.Timer(wait)
@@ -171,12 +176,12 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 			return
 		case <-tick:
 		}
-		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed: the store takes long
+		if !t.mu.TryLock() && !t.mu.Revoke() { // a report is being committed, and the store is slow
 			continue
 		}
 		stuck := &StuckCall{EngineCall: t.call}
 		stuck.Since = t.node.proc.Now()
-		first := t.closeReportsLocked(stuck)
+		first := t.startSettling(stuck)
 		t.mu.Unlock()
 		if first {
 			t.owner.abandonWorker(t, context.Cause(t.ctx), stuck)
@@ -188,15 +193,13 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 // engineReturn lets one goroutine wait for an interrupted turn's engine. Uninterrupted turns
 // allocate nothing.
 type engineReturn struct {
-	mu          sync.Mutex
-	over        bool          // guarded by mu; the engine has returned
-	returned    chan struct{} // guarded by mu; made by an interrupt, closed when the engine has returned
-	waiterEnded chan struct{} // guarded by mu; made with returned, closed when the waiting goroutine ends
+	mu          sync.Mutex    // guards the fields below
+	over        bool          // the engine has returned
+	returned    chan struct{} // made by an interrupt, closed when the engine has returned
+	waiterEnded chan struct{} // made with returned, closed when the waiting goroutine ends
 }
 
-// startWaiting returns a channel that is closed when the engine has returned, and one that the
-// waiting goroutine closes when it ends. Both are nil if a goroutine waits already, or the engine
-// has returned.
+// startWaiting returns both channels, or nil if a goroutine waits already, or the engine has returned.
 func (r *engineReturn) startWaiting() (returned <-chan struct{}, waiterEnded chan<- struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,17 +238,15 @@ func (t *turn) settle(cause error, ev *decide.Evidence) {
 	t.owner.removeTurn(t, run)
 }
 
-// commitOutcome commits the decision about the turn, and returns the run's current record, and
-// whether the decision is known to be stored. An outcome that the contract or the store refuses
-// fails the run.
+// commitOutcome commits the decision about the turn, and returns the run's latest known record, and
+// whether the decision is stored. An outcome that the contract or the store refuses fails the run.
 func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.Run, stored bool) {
 	if errors.Is(ev.Interruption, engine.ErrCanceled) || errors.Is(ev.Interruption, engine.ErrStale) {
 		return t.reload(), false // the run was ended or taken over elsewhere
 	}
-	err := t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-		cm, err := decide.Turn(decide.WithUsage(run, usage, ev.Begun), ev, t.node.id, now)
+	err := t.commitEnd(ev, usage, func(run *store.Run, now time.Time) (*store.Commit, error) {
+		cm, err := decide.Turn(run, ev, t.node.id, now)
 		if err == nil {
-			t.addUsageAndTrace(cm, usage)
 			err = decide.AddJournal(cm, ev.FinalEntries())
 		}
 		return cm, err
@@ -254,17 +255,12 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.
 	if errors.As(err, &violation) || decide.Refused(err) || errors.Is(err, store.ErrInvalid) {
 		t.node.proc.Log.Error("turn's result refused", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		refusal := err
-		err = t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
-			cm, err := decide.RefusedOutcome(decide.WithUsage(run, usage, ev.Begun), refusal, now)
-			if err == nil {
-				t.addUsageAndTrace(cm, usage)
-			}
-			return cm, err
+		err = t.commitEnd(ev, usage, func(run *store.Run, now time.Time) (*store.Commit, error) {
+			return decide.RefusedOutcome(run, refusal, now)
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {
-		// The run was ended or taken over, or an earlier try was stored and the run has changed
-		// since.
+		// It was ended or taken over, or an earlier try was stored and the run has changed since.
 		return t.reload(), false
 	}
 	if err != nil {
@@ -274,15 +270,21 @@ func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.
 	return t.record, err == nil
 }
 
-// addUsageAndTrace adds the turn's usage and trace (Observer.Start) to its last commit.
-func (t *turn) addUsageAndTrace(cm *store.Commit, usage *store.Usage) {
-	cm.Usage = usage
-	if t.trace != "" {
-		cm.Run.Trace = t.trace
-	}
+// commitEnd commits the turn's end, with its usage and trace (Observer.Start).
+func (t *turn) commitEnd(ev *decide.Evidence, usage *store.Usage, d decision) error {
+	return t.commit(func(run *store.Run, now time.Time) (*store.Commit, error) {
+		cm, err := d(decide.WithUsage(run, usage, ev.Begun), now)
+		if err == nil {
+			cm.Usage = usage
+			if t.trace != "" {
+				cm.Run.Trace = t.trace
+			}
+		}
+		return cm, err
+	})
 }
 
-// reload returns the stored run, or the worker's last record if the store cannot be read.
+// reload returns the stored run, or else the worker's last record.
 func (t *turn) reload() *store.Run {
 	if run, err := t.node.proc.Store.Run(t.node.live, t.record.ID); err == nil {
 		return &run
@@ -290,7 +292,7 @@ func (t *turn) reload() *store.Run {
 	return t.record
 }
 
-// usageOf limits an engine's reported usage to storable numbers: negative values and NaN become 0.
+// usageOf limits an engine's reported usage to storable numbers.
 func usageOf(reported engine.Usage, worked time.Duration) store.Usage {
 	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
 	cost := math.Round(reported.CostUSD * 1e6)

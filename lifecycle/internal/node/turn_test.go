@@ -100,7 +100,7 @@ func TestUsageOfAWildEngine(t *testing.T) {
 // it, and does not call the engine.
 func TestTurnSettledBeforeItsWorkerStarted(t *testing.T) {
 	settled, open := new(turn), new(turn)
-	require.True(t, settled.closeReports(&StuckCall{}))
+	require.True(t, settled.startSettling(&StuckCall{}))
 	require.False(t, settled.setSpec(Spec{Prompt: "too late"}, &decide.Origin{}))
 	require.Empty(t, settled.spec.Prompt)
 	require.Nil(t, settled.origin)

@@ -10,14 +10,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrNoPolicy: the question is not under the host's policy, or no longer: the policy has left it to
-// people, or a person has changed it.
+// ErrNoPolicy: the question is not under the host's policy. It may have left the question to people,
+// or a person has changed it.
 var ErrNoPolicy = errors.New("lifecycle: the host's policy does not decide the question")
 
-// Rule carries out a valid ruling about an open question: it settles the question, whatever number
-// of people it needs and whoever may answer it, or leaves it to people. A claim by a person ends
-// the policy, so no claim is in its way.
-func Rule(run *store.Run, number int, r interaction.Ruling, now time.Time) (*store.Commit, error) {
+// Ruling carries out a valid ruling of the host's policy about an open question: it settles the
+// question, without regard to its audience and the number of people, or leaves it to people. There
+// is no claim, which would have ended the policy.
+func Ruling(run *store.Run, number int, r interaction.Ruling, now time.Time) (*store.Commit, error) {
 	q := run.OpenQuestion(number)
 	if q == nil || q.HiddenFor == 0 {
 		return nil, ErrNoPolicy
@@ -28,8 +28,8 @@ func Rule(run *store.Run, number int, r interaction.Ruling, now time.Time) (*sto
 	}
 	reply := r.Reply(number)
 	bare := *q
-	bare.To, bare.Need, bare.Rejects = nil, 0, 0 // the policy decides for all
-	reply.AcceptRisk = true                      // by the host
+	bare.To, bare.Need, bare.Rejects = nil, 0, 0
+	reply.AcceptRisk = true // by the host
 	if err := cmp.Or(reply.Validate(), reply.ValidateFor(bare)); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func Rule(run *store.Run, number int, r interaction.Ruling, now time.Time) (*sto
 	return settle(run, q, reply, now)
 }
 
-// leaveToPeople shows the question to its audience, or to the people whom the rule names.
+// leaveToPeople shows the question to its audience, or to the people whom the ruling names.
 func leaveToPeople(run *store.Run, q *interaction.Question, r interaction.Ruling, now time.Time,
 ) (*store.Commit, error) {
 	next := *q
