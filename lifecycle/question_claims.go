@@ -172,7 +172,10 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 	}
 	for after, limit := run.Seq-MaxChanges, 1; after < run.Seq; limit = MaxChanges {
 		page, err := c.proc.Store.Events(ctx, run.ID, after, limit)
-		if err != nil || len(page) == 0 {
+		if err == nil {
+			err = store.CheckEvents(run.ID, after, page, run.Seq)
+		}
+		if err != nil {
 			return err
 		}
 		for i := range page {

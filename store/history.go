@@ -84,8 +84,12 @@ func ReadHistory(ctx context.Context, r RunReader, id string) (run Run, all []in
 // ErrCorrupt, and name both numbers.
 
 // CheckHistory returns an error if the page lacks settled interactions: a gap, or everything after
-// q.After. page is History's result for q, with the run.
+// q.After; or if it is out of order, so that the next page would not come after it. page is
+// History's result for q, with the run.
 func CheckHistory(ctx context.Context, r RunReader, run *Run, q HistoryQuery, page []interaction.Record) error {
+	if err := q.checkOrder(run.ID, page); err != nil {
+		return err
+	}
 	number, step, i := q.After+1, 1, 0
 	if q.Newest {
 		number, step = cmp.Or(q.After, run.Interactions+1)-1, -1
@@ -103,6 +107,18 @@ func CheckHistory(ctx context.Context, r RunReader, run *Run, q HistoryQuery, pa
 	return nil
 }
 
+// checkOrder returns an error if the page, a result of q, is not in q's order.
+func (q HistoryQuery) checkOrder(id string, page []interaction.Record) error {
+	for i := range page {
+		number := page[i].Question.ID
+		if number < 1 || !q.Has(number) {
+			return fmt.Errorf("%w: the history of run %s has question %d after question %d", ErrCorrupt, id, number, q.After)
+		}
+		q.After = number
+	}
+	return nil
+}
+
 // lostHistory is the error of an incomplete history, unless the run was pruned, or its id reused,
 // since it was read.
 func lostHistory(ctx context.Context, r RunReader, run *Run) error {
@@ -110,6 +126,9 @@ func lostHistory(ctx context.Context, r RunReader, run *Run) error {
 	for {
 		now, page, err := r.History(ctx, run.ID, q)
 		if err != nil || !now.CreatedAt.Equal(run.CreatedAt) {
+			return err
+		}
+		if err := q.checkOrder(run.ID, page); err != nil {
 			return err
 		}
 		if count += len(page); len(page) == 0 {
@@ -141,7 +160,7 @@ func CheckEvents(id string, after uint64, page []Event, counted uint64) error {
 		return fmt.Errorf("%w: run %s has no event after %d, and its record counts %d", ErrCorrupt, id, after, counted)
 	}
 	for _, e := range page {
-		if e.Seq > after+1 {
+		if e.Seq != after+1 {
 			return fmt.Errorf("%w: run %s has event %d where event %d is expected", ErrCorrupt, id, e.Seq, after+1)
 		}
 		after = e.Seq

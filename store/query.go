@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -86,8 +87,14 @@ func (q WaitingQuery) Matches(r *Run) bool {
 }
 
 // NewPage makes a page of the runs found, without those that do not match: an index may find more.
-func (q WaitingQuery) NewPage(found *Found) Page {
-	page := found.page(func(r *Run) time.Time { return r.Open[0].AskedAt })
+// Errors are as from Query.NewPage.
+func (q WaitingQuery) NewPage(found *Found) (Page, error) {
+	page, err := q.page(found, func(r *Run) (asked time.Time) {
+		if open := r.FirstOpen(); open != nil { // else the record differs from the index
+			asked = open.AskedAt
+		}
+		return asked
+	})
 	matching := page.Runs[:0]
 	for i := range page.Runs {
 		if q.Matches(&page.Runs[i]) {
@@ -96,7 +103,7 @@ func (q WaitingQuery) NewPage(found *Found) Page {
 	}
 	clear(page.Runs[len(matching):])
 	page.Runs = matching
-	return page
+	return page, err
 }
 
 // Found collects a page's runs in order: at most Limit, and no more once their records exceed
@@ -135,17 +142,39 @@ func Fills(runs []Run, limit int) bool {
 	return len(runs) == limit || size > MaxPage/2 // an earlier release may have written longer ones
 }
 
-// NewPage makes a page of the runs, listed in order of creation.
-func (f *Found) NewPage() Page { return f.page(func(r *Run) time.Time { return r.CreatedAt }) }
+// NewPage makes a page of the runs found, listed in order of creation. ErrCorrupt if a record differs
+// from the index that found it, so that the next page would not come after this one.
+func (q Query) NewPage(found *Found) (Page, error) {
+	return q.page(found, func(r *Run) time.Time { return r.CreatedAt })
+}
 
 // page makes a page. key is the time that orders the listing.
-func (f *Found) page(key func(*Run) time.Time) Page {
-	page := Page{Runs: f.runs}
-	if f.more {
-		last := &f.runs[len(f.runs)-1]
-		page.Next = Cursor{At: key(last), ID: last.ID}.String()
+func (q Query) page(found *Found, key func(*Run) time.Time) (Page, error) {
+	page := Page{Runs: found.runs}
+	if !found.more {
+		return page, nil
 	}
-	return page
+	last := &found.runs[len(found.runs)-1]
+	next, err := q.Following(Cursor{At: key(last), ID: last.ID})
+	page.Next = next.After
+	return page, err
+}
+
+// Following is the query for the runs after this one, the last that q found. ErrCorrupt if that
+// place is not after q's.
+func (q Query) Following(last Cursor) (Query, error) {
+	if q.After != "" {
+		before, err := ReadCursor(q.After)
+		if err != nil {
+			return q, err
+		}
+		order := cmp.Or(cmp.Compare(before.At.UnixMicro(), last.At.UnixMicro()), strings.Compare(before.ID, last.ID))
+		if order == 0 || q.Newest == (order < 0) {
+			return q, fmt.Errorf("%w: the record of run %s differs from the index that lists it", ErrCorrupt, last.ID)
+		}
+	}
+	q.After = last.String()
+	return q, nil
 }
 
 // Cursor is a place in a listing ordered by a time and the run's id.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -114,4 +116,57 @@ func FuzzReadCursor(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, c, again)
 	})
+}
+
+// pages is a RunReader whose history has these questions, whatever their numbers say, and each page
+// one of them.
+type pages struct {
+	store.RunReader
+	numbers []int
+}
+
+func (p pages) History(_ context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record, error) {
+	run := store.Run{ID: id, Interactions: len(p.numbers)}
+	if q.After >= len(p.numbers) {
+		return run, nil, nil
+	}
+	return run, []interaction.Record{{Question: interaction.Question{ID: p.numbers[q.After]}}}, nil
+}
+
+// J8: a damaged record that says another number, time or id than its row ends each loop over pages
+// with an error: the next page would be the same one again, without end.
+func TestAPageThatWouldRepeatIsCorrupt(t *testing.T) {
+	for _, numbers := range [][]int{{1, 1, 3}, {1, 2, 1}, {0}, {1, 2, 2, 5}, {1, 3, 1}} {
+		_, _, err := store.ReadHistory(t.Context(), pages{numbers: numbers}, "a")
+		require.ErrorIs(t, err, store.ErrCorrupt, "%v", numbers)
+	}
+	_, all, err := store.ReadHistory(t.Context(), pages{numbers: []int{1, 2, 3}}, "a")
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+
+	require.ErrorIs(t, store.CheckEvents("a", 4, []store.Event{{Seq: 5}, {Seq: 5}}, 0), store.ErrCorrupt)
+	require.ErrorIs(t, store.CheckEvents("a", 4, []store.Event{{Seq: 3}}, 9), store.ErrCorrupt)
+
+	place := func(seconds int64, id string) store.Cursor { return store.Cursor{At: time.Unix(seconds, 0), ID: id} }
+	for _, c := range []struct {
+		last           store.Cursor
+		oldest, newest bool // whether a page after (5, "b") may end there
+	}{
+		{place(5, "b"), false, false}, {place(5, "c"), true, false}, {place(5, "a"), false, true},
+		{place(6, "a"), true, false}, {place(4, "c"), false, true},
+	} {
+		for _, q := range []store.Query{{}, {Newest: true}} {
+			_, err := q.Following(c.last)
+			require.NoError(t, err, "the first page")
+			q.After = place(5, "b").String()
+			next, err := q.Following(c.last)
+			if q.Newest && c.newest || !q.Newest && c.oldest {
+				require.NoError(t, err)
+				require.Equal(t, c.last.String(), next.After)
+				continue
+			}
+			require.ErrorIs(t, err, store.ErrCorrupt)
+			require.ErrorContains(t, err, c.last.ID)
+		}
+	}
 }

@@ -68,7 +68,10 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 		return store.Page{}, err
 	}
 	page, err := s.views(found, q.Limit)
-	return page.NewPage(), err
+	if err != nil {
+		return store.Page{}, err
+	}
+	return q.NewPage(page)
 }
 
 // Waiting implements store.Reader.
@@ -96,7 +99,10 @@ func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, 
 		slices.Reverse(found)
 	}
 	page, err := s.views(found, q.Limit)
-	return q.NewPage(page), err
+	if err != nil {
+		return store.Page{}, err
+	}
+	return q.NewPage(page)
 }
 
 // find returns the first runs of a list that match, in the query's order, up to one more than its

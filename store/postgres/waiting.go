@@ -23,7 +23,7 @@ func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page,
 	if err := r.list(ctx, found, searched, text, args); err != nil {
 		return store.Page{}, err
 	}
-	return q.NewPage(found), nil
+	return q.NewPage(found)
 }
 
 // waitingText returns the statement that lists waiting runs; empty if nothing can match. It takes

@@ -34,6 +34,7 @@ type statement interface {
 }
 
 func dial(path, mode string, pragmas []string) (*conn, error) {
+	keepPages()
 	raw, err := (&sqlite.Driver{}).Open(dsn(path, mode, pragmas))
 	if err != nil {
 		return nil, err

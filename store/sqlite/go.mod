@@ -6,6 +6,7 @@ require (
 	github.com/interlude-go/interlude v0.1.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.47.0
+	modernc.org/libc v1.72.0
 	modernc.org/sqlite v1.50.0
 	pgregory.net/rapid v1.3.0
 )
@@ -21,7 +22,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
-	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
 )

@@ -28,7 +28,7 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	return found.NewPage(), nil
+	return q.NewPage(found)
 }
 
 // list finds the runs of a page. The database filters by columns. Labels are found by hash and
@@ -46,9 +46,10 @@ func (c *conn) list(ctx context.Context, q store.Query, unindexed rowRange, page
 			return err
 		}
 		found := 0
+		var last store.Cursor
 		add := func(r store.Run, size int) bool {
 			found++
-			q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
+			last = store.Cursor{At: r.CreatedAt, ID: r.ID}
 			full = (len(labels) == 0 || q.Matches(&r)) && !page.Add(r, size)
 			return !full
 		}
@@ -61,6 +62,9 @@ func (c *conn) list(ctx context.Context, q store.Query, unindexed rowRange, page
 				append(f.args, int64(want))...)
 		}
 		if err != nil || full || found < want {
+			return err
+		}
+		if q, err = q.Following(last); err != nil {
 			return err
 		}
 	}

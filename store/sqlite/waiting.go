@@ -140,7 +140,7 @@ func (c *conn) waiting(ctx context.Context, q store.WaitingQuery, unindexed rowR
 		}
 		more = found.Add(run, len(r.blob(0)))
 	}
-	return q.NewPage(found), nil
+	return q.NewPage(found)
 }
 
 // appendPlaces appends the places of a range's first runs, one more than the limit.
