@@ -87,9 +87,9 @@ func (q WaitingQuery) Matches(r *Run) bool {
 }
 
 // NewPage makes a page of the runs found, without those that do not match: an index may find more.
-// Errors are as from Query.NewPage.
+// Errors are as from Found.NewPage.
 func (q WaitingQuery) NewPage(found *Found) (Page, error) {
-	page, err := q.page(found, func(r *Run) (asked time.Time) {
+	page, err := found.page(q.Query, func(r *Run) (asked time.Time) {
 		if open := r.FirstOpen(); open != nil { // else the record differs from the index
 			asked = open.AskedAt
 		}
@@ -144,36 +144,36 @@ func Fills(runs []Run, limit int) bool {
 
 // NewPage makes a page of the runs found, listed in order of creation. ErrCorrupt if a record differs
 // from the index that found it, so that the next page would not come after this one.
-func (q Query) NewPage(found *Found) (Page, error) {
-	return q.page(found, func(r *Run) time.Time { return r.CreatedAt })
+func (f *Found) NewPage(q Query) (Page, error) {
+	return f.page(q, func(r *Run) time.Time { return r.CreatedAt })
 }
 
 // page makes a page. key is the time that orders the listing.
-func (q Query) page(found *Found, key func(*Run) time.Time) (Page, error) {
-	page := Page{Runs: found.runs}
-	if !found.more {
+func (f *Found) page(q Query, key func(*Run) time.Time) (Page, error) {
+	page := Page{Runs: f.runs}
+	if !f.more {
 		return page, nil
 	}
-	last := &found.runs[len(found.runs)-1]
-	next, err := q.Following(Cursor{At: key(last), ID: last.ID})
+	last := &f.runs[len(f.runs)-1]
+	next, err := Cursor{At: key(last), ID: last.ID}.After(q)
 	page.Next = next.After
 	return page, err
 }
 
-// Following is the query for the runs after this one, the last that q found. ErrCorrupt if that
-// place is not after q's.
-func (q Query) Following(last Cursor) (Query, error) {
+// After is the query for the runs after this place, the last that q found. ErrCorrupt if it is not
+// after q's own place.
+func (c Cursor) After(q Query) (Query, error) {
 	if q.After != "" {
 		before, err := ReadCursor(q.After)
 		if err != nil {
 			return q, err
 		}
-		order := cmp.Or(cmp.Compare(before.At.UnixMicro(), last.At.UnixMicro()), strings.Compare(before.ID, last.ID))
+		order := cmp.Or(cmp.Compare(before.At.UnixMicro(), c.At.UnixMicro()), strings.Compare(before.ID, c.ID))
 		if order == 0 || q.Newest == (order < 0) {
-			return q, fmt.Errorf("%w: the record of run %s differs from the index that lists it", ErrCorrupt, last.ID)
+			return q, fmt.Errorf("%w: the record of run %s differs from the index that lists it", ErrCorrupt, c.ID)
 		}
 	}
-	q.After = last.String()
+	q.After = c.String()
 	return q, nil
 }
 

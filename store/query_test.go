@@ -156,10 +156,10 @@ func TestAPageThatWouldRepeatIsCorrupt(t *testing.T) {
 		{place(6, "a"), true, false}, {place(4, "c"), false, true},
 	} {
 		for _, q := range []store.Query{{}, {Newest: true}} {
-			_, err := q.Following(c.last)
+			_, err := c.last.After(q)
 			require.NoError(t, err, "the first page")
 			q.After = place(5, "b").String()
-			next, err := q.Following(c.last)
+			next, err := c.last.After(q)
 			if q.Newest && c.newest || !q.Newest && c.oldest {
 				require.NoError(t, err)
 				require.Equal(t, c.last.String(), next.After)

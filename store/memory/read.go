@@ -71,7 +71,7 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	return q.NewPage(page)
+	return page.NewPage(q)
 }
 
 // Waiting implements store.Reader.

@@ -27,7 +27,7 @@ func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	return q.NewPage(found)
+	return found.NewPage(q)
 }
 
 // list finds the runs of a listing. With planned, the server plans the statement for its arguments,

@@ -28,7 +28,7 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	return q.NewPage(found)
+	return found.NewPage(q)
 }
 
 // list finds the runs of a page. The database filters by columns. Labels are found by hash and
@@ -64,7 +64,7 @@ func (c *conn) list(ctx context.Context, q store.Query, unindexed rowRange, page
 		if err != nil || full || found < want {
 			return err
 		}
-		if q, err = q.Following(last); err != nil {
+		if q, err = last.After(q); err != nil {
 			return err
 		}
 	}
