@@ -57,6 +57,24 @@ func TestTheIndexListsTheModules(t *testing.T) {
 	}
 }
 
+// docs/README.md links to every page for users, and the indexes of engines and internals to theirs.
+func TestTheIndexListsThePages(t *testing.T) {
+	for pattern, index := range map[string]string{"docs/*.md": "docs/README.md", "docs/tutorials/*.md": "docs/README.md",
+		"docs/engines/*.md": "docs/engines/README.md", "docs/internals/*.md": "docs/internals/README.md"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		for _, name := range files {
+			if name == index {
+				continue
+			}
+			link, err := filepath.Rel(filepath.Dir(index), name)
+			require.NoError(t, err)
+			require.Contains(t, page(t, index), "]("+filepath.ToSlash(link)+")", "%s does not list %s", index, name)
+		}
+	}
+}
+
 // The README's first code is examples/hello, without the parts of every program: each line is a
 // line of the program, except the comment. A line with {… } at its end means a block.
 func TestTheReadmesCodeIsTheProgramHello(t *testing.T) {

@@ -9,6 +9,7 @@ require (
 	github.com/interlude-go/interlude/host/mcp v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
 	github.com/interlude-go/interlude/host/ui v0.1.0
+	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -32,7 +33,6 @@ require (
 	github.com/interlude-go/interlude/host/front v0.1.0 // indirect
 	github.com/interlude-go/interlude/host/render v0.1.0 // indirect
 	github.com/interlude-go/interlude/host/signin v0.1.0 // indirect
-	github.com/interlude-go/interlude/host/web v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.5 // indirect

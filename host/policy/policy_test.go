@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/policy"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 func call(tool, arguments string) interaction.Proposal {
@@ -180,4 +182,30 @@ func TestN9AFaultyFileIsRefused(t *testing.T) {
 // rule is a file with one rule.
 func rule(lines ...string) string {
 	return "version: \"1\"\nrules:\n- rule: x\n  " + strings.Join(lines, "\n  ") + "\n"
+}
+
+// The tutorial's host reads its rules from a file.
+func TestTheHostOfTheTutorial(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorials", "rules.md"))
+	require.NoError(t, err)
+	_, file, _ := strings.Cut(string(page), "```yaml\n")
+	file, _, _ = strings.Cut(file, "```")
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("rules.yaml", []byte(file), 0o600))
+	var agent engine.Engine = engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+		return engine.Done("done"), nil
+	})
+	host := func() error {
+		rules, err := policy.Load("rules.yaml")
+		if err != nil {
+			return err
+		}
+		lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Policy: rules.Decide})
+		if err != nil {
+			return err
+		}
+		lc.Close()
+		return nil
+	}
+	require.NoError(t, host())
 }

@@ -164,3 +164,22 @@ func TestTextsArePlainEnglish(t *testing.T) {
 		})
 	}
 }
+
+// maxDocs bounds the words of README and docs for users, without tutorials, so that a page grows
+// only if another one shrinks. It only falls.
+const maxDocs = 45_000
+
+func TestTheDocumentationStaysShort(t *testing.T) {
+	words := 0
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/engines/*.md"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", pattern))
+		require.NoError(t, err)
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			words += len(strings.Fields(string(text)))
+		}
+	}
+	t.Logf("%d words", words)
+	require.LessOrEqual(t, words, maxDocs)
+}
