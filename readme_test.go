@@ -59,8 +59,10 @@ func TestTheIndexListsTheModules(t *testing.T) {
 
 // docs/README.md links to every page for users, and the indexes of engines and internals to theirs.
 func TestTheIndexListsThePages(t *testing.T) {
-	for pattern, index := range map[string]string{"docs/*.md": "docs/README.md", "docs/tutorials/*.md": "docs/README.md",
-		"docs/engines/*.md": "docs/engines/README.md", "docs/internals/*.md": "docs/internals/README.md"} {
+	for pattern, index := range map[string]string{
+		"docs/*.md": "docs/README.md", "docs/tutorials/*.md": "docs/README.md",
+		"docs/engines/*.md": "docs/engines/README.md", "docs/internals/*.md": "docs/internals/README.md",
+	} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files, pattern)

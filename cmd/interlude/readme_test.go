@@ -83,7 +83,8 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 	write("jq", "#!/bin/sh\nsed -n 's/.*\"run_id\":\"\\([^\"]*\\)\".*/\\1/p'\n", 0o700) // as jq -r .run_id
 	write("answer.txt", "yes", 0o600)
 	write("rules.yaml", "version: \"1\"\nrules:\n- {rule: small, when: 'tool == \"pay\"', do: approve}\n", 0o600)
-	write("people.yaml", "people:\n- {id: ann, deputies: [{id: bob, from: 2020-01-01, until: 2099-01-01}]}\n- id: bob\n", 0o600)
+	write("people.yaml", "people:\n- {id: ann, deputies: [{id: bob, from: 2020-01-01, until: 2099-01-01}]}\n- id: bob\n",
+		0o600)
 
 	ctx, stop := context.WithCancel(t.Context())
 	st, err := sqlite.Open(ctx, filepath.Join(dir, "runs.db"), sqlite.Options{})
@@ -127,8 +128,8 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 		cmd.Stdin = strings.NewReader("3\nyes\n") // a person
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s\n%s", line, out)
-		if found := regexp.MustCompile(`\b[0-9a-z]{8,}\b`).FindString(string(out)); strings.Contains(line, "token list") {
-			token = found
+		if strings.Contains(line, "token list") {
+			token = strings.Fields(string(out))[0]
 		}
 		if strings.Contains(line, "reply") {
 			id := run
@@ -153,8 +154,8 @@ func pageCommands(t *testing.T) (all []string) {
 		for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
 			for line := range strings.Lines(block[1]) {
 				line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
-				foreign := strings.Contains(line, "serve") || strings.Contains(line, "DIR") || strings.Contains(line, "codex")
-				if strings.HasPrefix(line, "interlude ") && !foreign {
+				others := regexp.MustCompile(`serve|DIR|codex`).MatchString(line)
+				if strings.HasPrefix(line, "interlude ") && !others {
 					all = append(all, strings.TrimSpace(line))
 				}
 			}
