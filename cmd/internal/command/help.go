@@ -51,7 +51,7 @@ func (v *Verb) help(out io.Writer, flags *flag.FlagSet) {
 	flags.VisitAll(func(f *flag.Flag) {
 		value, does := flag.UnquoteUsage(f)
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "0s" {
-			does += " (" + d + " (default "
+			does += " (default " + d + ")"
 		}
 		fmt.Fprintf(out, "  -%s\n%s\n", strings.TrimSpace(f.Name+" "+value), terminal.Wrap(does, "      "))
 		last = f.Name

@@ -131,11 +131,12 @@ func TestL1LogsAreCheckedAgainstTheContract(t *testing.T) {
 	call(t, "", "check", file+"x").refused(command.Misused, "there is no file")
 }
 
-// L1: the help fits a terminal, and completions answer a shell.
+// L1: the help fits a terminal and is complete, and completions answer a shell.
 func TestL1HelpFitsATerminal(t *testing.T) {
 	p := command.Program{Verbs: console.Verbs(), About: "x", Status: "y"}
 	for _, args := range append(helps(p), nil) {
 		out := printOf(t, p, args)
+		require.Equal(t, strings.Count(out, "("), strings.Count(out, ")"), "an unclosed bracket:\n%s", out)
 		for line := range strings.Lines(out) {
 			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), 80, line)
 		}
