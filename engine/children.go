@@ -6,14 +6,14 @@ import (
 	"errors"
 )
 
-// Child is a run that a turn starts. It inherits from its parent what is not set here: mode, pool
+// Child is a run that a turn starts. It inherits from its parent what it does not set: mode, pool
 // and key, priority, session timeout and what happens then, who may answer, and the policies for
 // interrupted turns, holds and retries. It has no budget.
 type Child struct {
 	// Key identifies the child within its run: 1 to MaxChildKey bytes. Spawn returns an existing
 	// child with this key, ignoring the other fields.
 	Key string
-	// Engine names one of the host's engines; empty: the parent's.
+	// Engine is the name of an engine of the host; empty: the parent's.
 	Engine string
 	// Prompt and InputJSON are the child's input; at least one is required.
 	Prompt    string

@@ -3,8 +3,7 @@
 //
 // RunTurn executes one attempt up to the turn's end and returns an Outcome: how the process ended,
 // the assistant's text, structured output, questions, the session handle. The completion gate
-// decides what it means for the run. Reports during the turn go through the Sink and are stored
-// immediately.
+// decides about the run. Reports during the turn go through the Sink and are stored immediately.
 //
 // Optional abilities are separate interfaces, found by type assertion: Checker, Brancher, Resident,
 // Reaper, ProcessCleaner, Scoped.

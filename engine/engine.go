@@ -97,11 +97,11 @@ type Turn struct {
 	// prompt.
 	Meta map[string]string
 	// Inherited is a fork's history from its source, up to the answer of its first turn; else nil.
-	// An engine that keeps all in its session can ignore it.
+	// It is for engines that do not keep everything in their session.
 	Inherited []Record
 	// Withheld are the records of Inherited whose answers the fork does not inherit: approvals, and
-	// answers that its author could not have given. An engine that keeps answers, for instance in a
-	// journal, must ask these questions again.
+	// answers that its author could not have given. An engine that keeps answers must ask these
+	// questions again.
 	Withheld []Record
 }
 

@@ -22,7 +22,7 @@ import (
 // People get the files as they are now: a file that changes later is no longer served.
 func (t Turn) Files(paths ...string) (*Files, error) {
 	if t.ArtifactDir == "" {
-		return nil, errors.New("engine: files: the run has no folders (lifecycle.Config.Dir)")
+		return nil, errors.New("engine: files: the run has no folders: configure a folder for runs")
 	}
 	host, _ := os.Hostname() // only for messages
 	files := &Files{Host: host}

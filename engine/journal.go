@@ -38,8 +38,8 @@ type TransactionalJournal interface {
 	//
 	// AppendIn returns nil when the entries are stored, even if transaction could not learn the
 	// outcome of its commit. After any other error of an active turn they are not stored and never
-	// will be. Errors are those of Append and of transaction. Between write and the end of
-	// transaction, other reports through the Sink wait.
+	// will be. Its errors are Append's and transaction's. Between write and the end of transaction,
+	// other reports through the Sink wait.
 	AppendIn(ctx context.Context, transaction func(write func(
 		ctx context.Context, view any, entries ...JournalEntry) error) error) error
 }

@@ -114,8 +114,8 @@ func (u Usage) Add(more Usage) Usage {
 		cost(u.CostUSD) + cost(more.CostUSD)}
 }
 
-// Failure is an error with the code of a failed turn. Transient, Held, Repairable and After are
-// those of Process.
+// Failure is an error with the code of a failed turn. Transient, Held, Repairable and After are as
+// in Process.
 type Failure struct {
 	Code       Code
 	Detail     string
@@ -164,5 +164,4 @@ func (f *Failure) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }

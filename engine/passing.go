@@ -28,7 +28,6 @@ func PassingError(err error) bool {
 	return PassingText(err.Error())
 }
 
-// passingErrnos are transient system errors.
 var passingErrnos = []error{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT,
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, // too many files or processes, too little memory

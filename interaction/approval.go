@@ -65,12 +65,11 @@ func (e *ChangedError) Error() string {
 		e.Question.ID, e.Question.Digest(), e.Seen)
 }
 
-// Is makes errors.Is(err, ErrQuestionChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrQuestionChanged }
 
-// Digest identifies what the question shows and is about: SHA-256, in hexadecimal, over a JSON
-// object with the set members of kind, prompt, context, options, only, required_fields, subject, files
-// and schema, without blanks, with the members of all objects sorted by name, and numbers as written.
+// Digest identifies the content of the question: SHA-256, in hexadecimal, over a JSON object with
+// the set members of kind, prompt, context, options, only, required_fields, subject, files and
+// schema, without blanks, with the members of all objects sorted by name, and numbers as written.
 // Number, attempt, time, hints, policy and ref do not count.
 func (q Question) Digest() string {
 	parts := map[string]any{"kind": q.Kind, "prompt": q.Prompt}
@@ -157,7 +156,7 @@ func (r Reply) validateAnswer(q *Question) error {
 	case q.Subject != nil:
 		return r.validateDecision(q)
 	case r.Decision != "":
-		return &FieldError{"Decision", string(r.Decision), "none, since the question is no approval"}
+		return &FieldError{"Decision", string(r.Decision), "none, since the question is not an approval"}
 	case len(q.Schema) == 0 && len(r.Value) > 0:
 		return &FieldError{"Value", sizeOf(r.Value), "a text in its place, since the question has no schema"}
 	case len(q.Schema) == 0:
@@ -389,7 +388,6 @@ func (e *NotApprovedError) Error() string {
 	return fmt.Sprintf("%v: there is no decision", ErrNotApproved)
 }
 
-// Is makes errors.Is(err, ErrNotApproved) true.
 func (e *NotApprovedError) Is(target error) bool { return target == ErrNotApproved }
 
 // Approved returns the arguments to execute. Pass the question as the engine would ask it now; the

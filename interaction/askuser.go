@@ -31,7 +31,7 @@ func parseJSON(text string) (any, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber() // keeps numbers as written, like YAML
 	if err := decoder.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("question is no JSON: %w", err)
+		return nil, fmt.Errorf("question is not JSON: %w", err)
 	}
 	if depth(tree) > MaxDepth {
 		return nil, fmt.Errorf("question is %w: nested deeper than %d", errTooLarge, MaxDepth)
@@ -66,7 +66,7 @@ func parseYAML(text string) (any, error) {
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, fmt.Errorf("question is no YAML: %w", err)
+		return nil, fmt.Errorf("question is not YAML: %w", err)
 	}
 	if len(doc.Content) != 1 {
 		return nil, errors.New("question is empty")
@@ -90,14 +90,13 @@ func nestedFlow(text string) int {
 	return deepest
 }
 
-// plainValue converts a YAML node to JSON's types.
 func plainValue(n *yaml.Node, level int, nodes *int) (any, error) {
 	if *nodes++; *nodes > maxNodes || level > MaxDepth {
 		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes,
 			MaxDepth)
 	}
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return nil, fmt.Errorf("line %d: anchors and aliases are not taken", n.Line)
+		return nil, fmt.Errorf("line %d: anchors and aliases are not accepted", n.Line)
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -140,7 +139,7 @@ func scalar(n *yaml.Node) (any, error) {
 	case "!!bool":
 		return strings.EqualFold(n.Value, "true"), nil
 	}
-	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
+	return nil, fmt.Errorf("line %d: tag %.40q is not accepted", n.Line, n.Tag)
 }
 
 // questionsOf reads a question, or a list of up to atMost questions, from a decoded tree, with or
@@ -160,7 +159,7 @@ func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 	list, ok := tree.([]any)
 	switch {
 	case atMost <= 1:
-		return nil, nil, fmt.Errorf("%s is no mapping", what)
+		return nil, nil, fmt.Errorf("%s is not a mapping", what)
 	case !ok || len(list) == 0:
 		return nil, nil, fmt.Errorf("%s is neither a mapping nor a list of them", what)
 	case len(list) > atMost:
@@ -171,7 +170,7 @@ func questionsOf(tree any, atMost int) ([]Question, []Diagnostic, error) {
 	for i, entry := range list {
 		one, ok := entry.(map[string]any)
 		if !ok {
-			return nil, nil, fmt.Errorf("question %d of %d is no mapping", i+1, len(list))
+			return nil, nil, fmt.Errorf("question %d of %d is not a mapping", i+1, len(list))
 		}
 		q, more, err := questionOf(one)
 		if err != nil {

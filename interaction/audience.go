@@ -148,5 +148,4 @@ func (e *NotAskedError) Error() string {
 	return fmt.Sprintf("%v: %s may not answer interaction %d; it is for %s", ErrNotAsked, e.Actor, e.ID, &e.To)
 }
 
-// Is makes errors.Is(err, ErrNotAsked) true.
 func (e *NotAskedError) Is(target error) bool { return target == ErrNotAsked }

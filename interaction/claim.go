@@ -58,7 +58,6 @@ func (e *ClaimedError) Error() string {
 		e.Claim.Until.Format(time.RFC3339))
 }
 
-// Is makes errors.Is(err, ErrClaimed) true.
 func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
 
 // ErrReassigned is matched by every ReassignedError.
@@ -74,7 +73,6 @@ func (e *ReassignedError) Error() string {
 	return fmt.Sprintf("%v: interaction %d is for %s", ErrReassigned, e.ID, e.To)
 }
 
-// Is makes errors.Is(err, ErrReassigned) true.
 func (e *ReassignedError) Is(target error) bool { return target == ErrReassigned }
 
 // CheckClaim returns a *ClaimedError if another person's claim prevents the actor from answering.

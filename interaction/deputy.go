@@ -41,10 +41,8 @@ func (e *NotDeputyError) Error() string {
 	return text
 }
 
-// Is makes errors.Is(err, ErrNotDeputy) true.
 func (e *NotDeputyError) Is(target error) bool { return target == ErrNotDeputy }
 
-// Unwrap returns Err.
 func (e *NotDeputyError) Unwrap() error { return e.Err }
 
 // CheckDeputy returns a *NotDeputyError if the actor acts for a person, and is not their deputy at

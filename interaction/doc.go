@@ -12,8 +12,8 @@
 // signals marked with it count. Without one, Quoted turns a reply that would be a signal into a
 // quotation. ReadPlain reads no signals, for engines of Go code.
 //
-// The package is pure: no I/O, no clock, no goroutine. It bounds size, depth and time, since an
-// agent's text is untrusted.
+// The package is pure: no I/O, no clock, no goroutine. It bounds size, depth and time, since
+// agents' texts are untrusted.
 //
 // Neighbours: lifecycle turns readings and replies into commits; store stores questions and
 // records; engine returns outcomes.

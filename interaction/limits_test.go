@@ -205,12 +205,12 @@ func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	} {
 		require.Nil(t, r.Output)
 		require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
-			Detail: "output has 1048577 bytes, at most 1048576 are taken"}, r.OutputFault)
+			Detail: "output has 1048577 bytes, at most 1048576 are accepted"}, r.OutputFault)
 		require.Contains(t, r.Baseline().Prompt, r.OutputFault.Detail)
 	}
 	r = interaction.Read("{", json.RawMessage(`{"a":`))
 	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed,
-		Detail: "structured output is no valid JSON"}, r.OutputFault)
+		Detail: "structured output is not valid JSON"}, r.OutputFault)
 	r = interaction.Read("I am done.", json.RawMessage(`{"eur":-1e400}`)) // N3: no other reader could read it
 	require.Nil(t, r.Output)
 	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed, Detail: "structured output: " +

@@ -49,12 +49,12 @@ func (r *reader) acceptable(found []byte, given bool) bool {
 		return false
 	case len(found) > MaxOutput:
 		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated,
-			fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
+			fmt.Sprintf("output has %d bytes, at most %d are accepted", len(found), MaxOutput)}
 		return false
 	}
 	fault := ""
 	if !json.Valid(found) {
-		fault = "structured output is no valid JSON"
+		fault = "structured output is not valid JSON"
 	} else if err := schema.ValidateFinite(found); err != nil {
 		fault = fmt.Sprintf("structured output: %v", err)
 	}
@@ -128,7 +128,7 @@ func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read boo
 		}
 		read = r.readQuestion(parse)
 	case len(fields) == 1 && (asked[0] == '"' || asked[0] == '['):
-		read = r.readQuestion(func() (any, error) { return nil, errors.New("ask_user is no mapping") })
+		read = r.readQuestion(func() (any, error) { return nil, errors.New("ask_user is not a mapping") })
 	default:
 		return false, false
 	}
@@ -162,7 +162,7 @@ func (r *reader) candidate() (found []byte, signed bool) {
 			return whole, false
 		}
 		if r.nonce == "" && meantToAsk(r.message) {
-			r.readQuestion(func() (any, error) { return nil, errors.New("the question is no valid JSON") })
+			r.readQuestion(func() (any, error) { return nil, errors.New("the question is not valid JSON") })
 			return nil, false
 		}
 	}
@@ -213,7 +213,7 @@ func meantToAsk(text string) bool {
 func fieldsOf(object []byte) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil {
-		return nil, fmt.Errorf("the question is no valid JSON: %w", err)
+		return nil, fmt.Errorf("the question is not valid JSON: %w", err)
 	}
 	return fields, nil
 }

@@ -43,8 +43,7 @@ type Proposal struct {
 	Rulings func(ctx context.Context, rule string) (int, error)
 }
 
-// Ruling is what a Policy decides. The zero Ruling leaves the question to the people in its
-// audience.
+// Ruling is a Policy's decision. The zero Ruling leaves the question to the people in its audience.
 type Ruling struct {
 	// Decision is Approve or Reject, which settles the question, even if it needs several people.
 	// Empty: people decide.
@@ -77,7 +76,7 @@ func (q *Question) Hidden(now time.Time) bool {
 	return q.HiddenFor > 0 && !now.IsZero() && now.Before(q.HiddenUntil())
 }
 
-// IsPolicy reports whether the name is one of a policy.
+// IsPolicy reports whether the actor is a policy.
 func IsPolicy(actor string) bool { return strings.HasPrefix(actor, PolicyActor) }
 
 // RuleOf returns the rule and version in the name of a policy's actor; empty for other actors.

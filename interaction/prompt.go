@@ -125,7 +125,6 @@ func RepairText(mode fsm.Mode, nonce, why string) string {
 
 const repairText = `Write your final message again, with the whole output, corrected. Work that is done stays done: do not begin anew.`
 
-// patchMarks is the common prefix of both marks.
 const patchMarks = "<!-- interlude:"
 
 // removePatches removes each pair of marks and the text between them, reading each byte once. An

@@ -47,7 +47,9 @@ func (o Option) Shown() (label, value string) {
 	return label, value
 }
 
-// Question is an agent's question to a person. The run sets ID, Attempt and AskedAt.
+// Question is an agent's question to a person. The run sets ID, Attempt and AskedAt. The fields
+// below AskedAt never come from an agent's text: unless the run sets them, the engine does or, for
+// To, Need, Rejects and Wait, Spec.Ask.
 type Question struct {
 	// ID is the interaction's number within the run, from 1.
 	ID int `json:"interaction_id"`
@@ -65,22 +67,21 @@ type Question struct {
 	AskedAt        time.Time      `json:"asked_at"`
 
 	// Schema makes the question a form: the JSON Schema of the reply's Value, or of an approval's
-	// edited arguments; at most MaxSchema bytes. Only engines set it, never an agent's text.
+	// edited arguments; at most MaxSchema bytes.
 	Schema json.RawMessage `json:"schema,omitempty" plain:"exact"`
 	// Subject is the tool call of an Approval; nil for every other kind.
 	Subject *Subject `json:"subject,omitempty"`
 
-	// Files are the question's files and pictures; nil: none. Only engines set them, never an
-	// agent's text. A question with invalid ones is not asked (Validate).
+	// Files are the question's files and pictures; nil: none. A question with invalid ones is not
+	// asked (Validate).
 	Files *Files `json:"files,omitempty"`
 
-	// To is the audience; nil: everybody. Only engines and Spec.Ask set it, never an agent's text.
+	// To is the audience; nil: everybody.
 	To *Audience `json:"to,omitempty"`
 
 	// Need is the number of people who must approve an Approval, and Rejects the number who must
 	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above
-	// one, people can only approve or reject, not edit or claim. Only engines and Spec.Ask set
-	// them, never an agent's text.
+	// one, people can only approve or reject, not edit or claim.
 	Need    int32 `json:"need,omitempty"`
 	Rejects int32 `json:"rejects,omitempty"`
 	// Votes lists the decisions so far on an approval by several people, oldest first; once
@@ -92,13 +93,12 @@ type Question struct {
 	Claim *Claim `json:"claim,omitempty"`
 
 	// Ref is the engine's reference for the question, such as a tool call's id; at most MaxRef
-	// bytes. It is copied to Answer.Ref, not shown, and not part of the Digest. Only engines set
-	// it, never an agent's text.
+	// bytes. It is copied to Answer.Ref, not shown, and not part of the Digest.
 	Ref string `json:"ref,omitempty"`
 
 	// Wait limits how long the question stays open and schedules its steps; nil: the run's policy
-	// applies. Only engines and Spec.Ask set it, never an agent's text. If only some of a turn's
-	// questions have a Wait, the run gives the others one that states the policy.
+	// applies. If only some of a turn's questions have a Wait, the run gives the others a Wait that
+	// states the policy.
 	Wait *Wait `json:"wait,omitempty"`
 	// Fired counts the executed steps of the Wait. EndsAt is its end; zero: never. The run sets
 	// both. Fired, Need and Rejects are int32 to keep a Record small (TestARecordIsSmall).
@@ -108,8 +108,8 @@ type Question struct {
 	// AlsoText lets a form or an approval take text as well.
 	AlsoText bool `json:"also_text,omitempty"`
 	// Only: a ChooseOne, Confirm or RiskAck accepts only its Choices, by value, label or number;
-	// every front end refuses other replies. The answer has a Selection. Only engines set it, never
-	// an agent's text. A question that cannot have it is not asked (Validate).
+	// every front end refuses other replies. The answer has a Selection. A question that cannot
+	// have it is not asked (Validate).
 	Only bool `json:"only,omitempty"`
 	// HiddenFor is the number of seconds after AskedAt during which lists and notices leave an open
 	// approval out, because the host's policy decides about it (HiddenUntil); 0: it is not hidden, or

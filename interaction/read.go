@@ -59,7 +59,7 @@ type Reading struct {
 //
 // Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a
 // fenced block named ask_user; or the tagged YAML form. The first counts, and is not also the
-// output. An unreadable question stays in Text, so that the person sees what the agent wanted.
+// output. An unreadable question stays in Text, so that the person sees it.
 func Read(text string, structured json.RawMessage) Reading { return ReadSigned(text, structured, "") }
 
 // ReadSigned is Read for an agent that was given a nonce; an empty nonce makes it Read. Only these
@@ -136,7 +136,7 @@ func (r *reader) diagnose(code fsm.Warning, detail string) {
 func (r *reader) extractQuestion(s *segment) {
 	if r.nonce != "" && (s.kind != fence || !s.signed(r.nonce)) {
 		if s.kind == fence && isAskUser(s.info) {
-			r.diagnose(fsm.WarnAskUserMalformed, "an ask_user block without this attempt's nonce is no question")
+			r.diagnose(fsm.WarnAskUserMalformed, "an ask_user block without this attempt's nonce is not a question")
 		}
 		return
 	}

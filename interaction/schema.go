@@ -41,7 +41,6 @@ func (e *ValueError) Error() string {
 	return "interaction: invalid reply: the value does not fit the question's schema: " + strings.Join(all, "; ")
 }
 
-// Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *ValueError) Is(target error) bool { return target == ErrInvalidReply }
 
 // ErrSchema is matched by the error of Question.Validate about a Schema.

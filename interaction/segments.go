@@ -150,7 +150,6 @@ func (f *tagFinder) endOf(open int) (end int, ok bool) {
 	return end, f.opens.from(f.text, "\n"+openTag, inside) > end
 }
 
-// tagOf reads the tagged question at the beginning of text, whose closing tag is at end.
 func tagOf(text string, end int) (s segment, after string) {
 	body := text[len(openTag):end]
 	after = text[end+len(closeTag):]

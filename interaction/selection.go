@@ -160,7 +160,7 @@ func (q *Question) validateOnly() error {
 	return nil
 }
 
-// checkOnly returns an error that lists the valid replies, unless the text is one of them.
+// checkOnly returns an error that lists the valid replies, unless the text is valid.
 func (r Reply) checkOnly(q *Question) error {
 	if !q.Only {
 		return nil
@@ -196,8 +196,8 @@ func (a Answer) Yes() (yes, ok bool) {
 }
 
 // Option returns the selected option; ok is false if the answer selects none. For a question
-// without Only, call Question.Select with the answer's text instead: such an answer is stored
-// without its question.
+// without Only, call Question.Select with the answer's text instead: its options are not stored
+// with the answer.
 func (a Answer) Option() (o Option, ok bool) {
 	if a.Selection == nil {
 		return o, false

@@ -21,7 +21,6 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("interaction: invalid reply: %s is %s, want %s", e.Field, e.Value, e.Want)
 }
 
-// Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
 // Validate checks the reply without its question; the error is a *FieldError.

@@ -61,7 +61,7 @@ func TestK1RecordGivesTheAnswerThatSettledIt(t *testing.T) {
 // asked.
 func TestK1AListNeedsLeaveForSeveral(t *testing.T) {
 	one := interaction.ReadSeveral("```ask_user\n[{prompt: a}]\n```", nil, "", 1)
-	require.Equal(t, "question is no mapping", one.Diagnostics[0].Detail)
+	require.Equal(t, "question is not a mapping", one.Diagnostics[0].Detail)
 	for body, atMost := range map[string]int{
 		`{"ask_user":[{"prompt":"a"}],"total":1}`: 1,
 		`{"ask_user":"who?","total":1}`:           3,
@@ -143,7 +143,7 @@ func TestK1AListThatCannotBeReadIsShown(t *testing.T) {
 	for list, fault := range map[string]string{
 		"[]":                             "ask_user is neither a mapping nor a list of them",
 		"yes":                            "ask_user is neither a mapping nor a list of them",
-		"[{prompt: a}, b]":               "question 2 of 2 is no mapping",
+		"[{prompt: a}, b]":               "question 2 of 2 is not a mapping",
 		"[{prompt: a}, {kind: confirm}]": "question 2 of 2: question has no prompt",
 		"[{prompt: a}, {prompt: b}, {prompt: c}, {prompt: d}]": "4 questions in one list; at most 3 may be asked " +
 			"together",

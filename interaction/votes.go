@@ -45,7 +45,6 @@ func (e *VotedError) Error() string {
 		e.ID, e.Vote.VotedAt.Format(time.RFC3339))
 }
 
-// Is makes errors.Is(err, ErrVoted) true.
 func (e *VotedError) Is(target error) bool { return target == ErrVoted }
 
 // DecidedBySeveral reports whether the approval needs more than one person to approve or reject it.

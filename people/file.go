@@ -42,19 +42,17 @@ type File struct {
 	name string
 	log  *slog.Logger
 
-	mu      sync.Mutex
-	changed version  // guarded by mu; of the file as last read
-	content *content // guarded by mu; replaced, never changed
+	mu      sync.Mutex // guards the fields below
+	changed version    // of the file as last read
+	content *content   // replaced, never changed
 }
 
-// content is the content of a file.
 type content struct {
 	people map[string]*row
 	ids    []string            // of people, sorted
 	of     map[string][]string // the people who name a deputy, sorted
 }
 
-// version distinguishes versions of a file.
 type version struct {
 	bytes int64
 	at    time.Time

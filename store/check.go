@@ -12,8 +12,8 @@ import (
 // MaxBatch is the largest limit of a listing and of a claim.
 const MaxBatch = 1000
 
-// MinPage is the size in bytes from which a store may end a page of events before its limit, so
-// that a reader of large events needs little memory.
+// MinPage is the size in bytes from which a store may end a page of events before its limit, to
+// save memory.
 const MinPage = 256 << 10
 
 // MaxPage is the size in bytes at which a store ends a page of runs before its limit. A page

@@ -67,8 +67,8 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// storedRun is the form of a Run in JSON. Its embedded Run has the names for encoding/json; the list
-// of open questions is two members, and the list of answers is one.
+// storedRun is the JSON form of a Run. The embedded Run names the members; the open questions are
+// two members, the answers are one.
 type storedRun struct {
 	*plainRun
 	Pending  *interaction.Question  `json:"pending"`
@@ -78,7 +78,7 @@ type storedRun struct {
 
 type plainRun Run // without methods
 
-// MarshalJSON implements json.Marshaler. The result has no list of a stored record.
+// MarshalJSON implements json.Marshaler. It omits the list of features (see needs).
 func (r Run) MarshalJSON() ([]byte, error) {
 	r.Family = r.Family.inStore()
 	w := plainjson.Writer{}
@@ -86,7 +86,6 @@ func (r Run) MarshalJSON() ([]byte, error) {
 	return w.Buf, w.Err
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (r *Run) UnmarshalJSON(body []byte) error {
 	stored := storedRun{plainRun: (*plainRun)(r)}
 	if err := json.Unmarshal(body, &stored); err != nil {
@@ -122,7 +121,7 @@ func Decode(body []byte) (r Run, _ error) {
 }
 
 // DecodeInto is Decode into a zero Run, for callers that cannot afford a copy: runs are large, and
-// each copy makes the stack of a fresh goroutine grow. After an error the run is zero.
+// each copy makes the stack of a fresh goroutine grow. After an error it is zero.
 func DecodeInto(body []byte, into *Run) (err error) {
 	if body, err = firstForm(body); err != nil {
 		return err

@@ -31,13 +31,12 @@ const (
 	MaxChildren = 1000 // started by a run
 )
 
-// keptDue stands for Kept in a stored record, as the time at which something is due.
+// keptDue is the stored Due of a child with Kept.
 var keptDue = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// storedFamily is a Family as it is stored.
+// storedFamily is a Family in stored form, without Kept.
 type storedFamily Family
 
-// toStored replaces Kept by its time.
 func (f Family) toStored() storedFamily {
 	if f.Kept {
 		f.Due, f.Kept = keptDue, false
@@ -54,17 +53,14 @@ func (f *Family) inStore() *Family {
 	return &stored
 }
 
-// fromStored replaces the time of Kept.
 func (f *Family) fromStored() {
 	if f.Due.Equal(keptDue) {
 		f.Due, f.Kept = time.Time{}, true
 	}
 }
 
-// MarshalJSON implements json.Marshaler.
 func (f Family) MarshalJSON() ([]byte, error) { return json.Marshal(f.toStored()) }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (f *Family) UnmarshalJSON(body []byte) error {
 	err := json.Unmarshal(body, (*storedFamily)(f))
 	f.fromStored()
@@ -83,7 +79,7 @@ func (r *Run) Parent() string {
 // has ended the block.
 func (r *Run) AwaitsChildren() bool { return r.Block != nil && r.Block.Kind == BlockChildren }
 
-// KeptForParent reports whether the run is a child that has ended and is kept for its parent.
+// KeptForParent reports whether the run is an ended child kept for its parent.
 func (r *Run) KeptForParent() bool { return r.Family != nil && r.Family.Kept }
 
 // Prunable reports whether the run has ended, nothing is due for its relatives, and it is not kept
@@ -114,7 +110,6 @@ func (f *Family) fits(r *Run) bool {
 	return f.Due.IsZero() || r.State == fsm.StateQueued || r.State.Terminal()
 }
 
-// sameAncestors reports whether the runs have the same place in a tree.
 func sameAncestors(a, b *Run) bool {
 	var of [2][]string
 	for i, f := range []*Family{a.Family, b.Family} {

@@ -12,9 +12,9 @@ import (
 // FeedStore keeps feeds. A feed has the events of all runs in one order, and a cursor under its
 // name.
 //
-// While a feed exists that is not lost, a store records each commit with events, and checks for
-// such feeds, in the commit's transaction. A position is a commit's place in the order, with two
-// guarantees:
+// While at least one feed is not lost, a store records each commit with events, in the commit's
+// transaction, which also checks whether a feed is left. A position is a commit's place in the
+// order, with two guarantees:
 //
 //  1. No commit is skipped: once ReadFeed has returned a position, no commit is stored before it.
 //  2. The events of one run come in the order of their numbers.
@@ -131,7 +131,7 @@ func (f Feed) Validate() error {
 }
 
 func InvalidPosition(feed string, p FeedPosition) error {
-	return fmt.Errorf("%w: %.80q is no position of feed %.80s", ErrInvalid, string(p), feed)
+	return fmt.Errorf("%w: %.80q is not a position of feed %.80s", ErrInvalid, string(p), feed)
 }
 
 // EventsIn returns the events from first to last from lines as JoinEvents writes them; from is the

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
-// A record without later features has the first form, an object, which every release reads.
+// A record that uses no later feature has the first form, an object, which every release reads.
 //
 // A record with a feature of the second development version is the second element of a list, after
 // the number of its form. The first version refuses the list as corrupt, so it never drops fields
@@ -19,7 +19,7 @@ import (
 const (
 	heldForm    = "[2," // postponed turns, and holds
 	forkForm    = "[3," // a fork
-	typedForm   = "[4," // a form or an approval, and its answer; questions for certain people
+	typedForm   = "[4," // a form or an approval, and its answer; questions with an audience
 	severalForm = "[5," // several questions asked together
 	waitForm    = "[6," // a question with its own wait, and its default answer
 	peopleForm  = "[7," // an approval by several people, and their votes; a claimed question
@@ -39,8 +39,8 @@ type need struct {
 //
 //	[{"needs":["withheld"]},{…}]
 //
-// A release that does not know a name refuses the record with ErrNewer, an earlier one with
-// ErrCorrupt; neither changes it. The names also cover specification, history and journal.
+// A release that does not know a name refuses the record with ErrNewer (a release before names:
+// ErrCorrupt), and does not change it. The names also cover specification, history and journal.
 //
 // Add a name for a feature without which a release would treat the run wrongly. Other fields need
 // none; earlier releases drop them. A name needs a run in proof/releases and a line in
@@ -73,7 +73,6 @@ var needs = []need{
 	}},
 }
 
-// anyOpen reports whether an open question has a property.
 func (r *Run) anyOpen(has func(*interaction.Question) bool) bool {
 	for i := range r.Open {
 		if has(&r.Open[i]) {
@@ -170,9 +169,9 @@ func (r *Run) usesDeputies() bool {
 	return len(r.Answers) > 0 && (r.Answers[0].For != "" || deputies(r.Answers[0].Votes))
 }
 
-// typed reports whether the run's question is a form, an approval or not for everybody, or its
-// answer belongs to one. The first version would accept any text from anyone, ask without the
-// policy, or execute a turn without the decision and its tool call.
+// typed reports whether the run's question, or the question of its answer, is a form or an
+// approval, or has an audience. The first version would accept any text from anyone, ask without
+// the policy, or execute a turn without the decision and its tool call.
 func (r *Run) typed() bool {
 	q, a := r.FirstOpen(), r.givenAnswer()
 	return r.Restricted ||

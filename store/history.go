@@ -69,8 +69,8 @@ func EachSettled(ctx context.Context, r RunReader, id string, visit func(*Run, [
 	return nil
 }
 
-// ReadHistory returns the run and all its settled interactions, as EachSettled visits them. They
-// may be many and large: prefer EachSettled or History.
+// ReadHistory returns the run and all its settled interactions, as EachSettled visits them. Prefer
+// EachSettled or History: they may be many and large.
 func ReadHistory(ctx context.Context, r RunReader, id string) (run Run, all []interaction.Record, _ error) {
 	err := EachSettled(ctx, r, id, func(of *Run, page []interaction.Record) error {
 		run, all = *of, append(all, page...)
@@ -79,8 +79,8 @@ func ReadHistory(ctx context.Context, r RunReader, id string) (run Run, all []in
 	return run, all, err
 }
 
-// A run's record counts its rows in other tables. Every reader compares, so that deleted or lost
-// rows are noticed before a step or a question is repeated, or a gap goes unnoticed. The errors are
+// A run's record counts its rows in other tables. Every reader compares the numbers, so that lost
+// rows neither cause a repeated step or question nor leave an undetected gap. The errors are
 // ErrCorrupt, and name both numbers.
 
 // CheckHistory returns an error if the page lacks settled interactions: a gap, or everything after

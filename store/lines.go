@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// JoinEvents joins the events' bodies to one text, a line each: SQL stores keep the events of one
-// commit in one row. It also returns the events with bodies in this text, which share nothing with
-// the caller's.
+// JoinEvents joins the events' bodies, one line each, because SQL stores keep the events of a
+// commit in one row. The returned events refer to this text, and share nothing with the caller's.
 func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	size := 0
 	for _, e := range events {

@@ -27,9 +27,9 @@ func IsSilent(registered Node, given []Node) bool {
 	})
 }
 
-// MayLive reports whether the node's process may be alive: it lives on this machine; or it cannot
-// be checked, because it is on another machine or this system cannot identify processes, and its
-// lease has not ended.
+// MayLive reports whether the node's process may be alive: it is running on this machine, or its
+// lease has not ended and this process cannot check it (another machine, or a system that cannot
+// identify processes).
 func (n *Node) MayLive(now time.Time) bool {
 	alive := procid.Alive(n.Identity)
 	return alive == procid.Living || alive == procid.Unknown && n.Until.After(now)

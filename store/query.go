@@ -86,8 +86,8 @@ func (q WaitingQuery) Matches(r *Run) bool {
 	return false
 }
 
-// NewPage makes a page of the runs found, without those that do not match: an index may find more.
-// Errors are as from Found.NewPage.
+// NewPage makes a page of the runs that match: an index may find more. Errors as from
+// Found.NewPage.
 func (q WaitingQuery) NewPage(found *Found) (Page, error) {
 	page, err := found.page(q.Query, func(r *Run) (asked time.Time) {
 		if open := r.FirstOpen(); open != nil { // else the record differs from the index

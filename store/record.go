@@ -145,7 +145,7 @@ func (r *Run) AsksAgain() bool {
 	return r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0 && r.Interactions == 0
 }
 
-// HasSession reports whether the run has a session, possibly the inherited one that a fork uses
+// HasSession reports whether the run has a session, possibly an inherited one, which a fork uses
 // until it is branched.
 func (r *Run) HasSession() bool {
 	return r.Session != nil || r.ForkedFrom != nil && r.ForkedFrom.AsksAgain > 0
@@ -163,7 +163,7 @@ type Block struct {
 	Reason string    `json:"reason,omitempty"`
 	// Choices are a person's possible decisions about a held run.
 	Choices []Choice `json:"choices,omitempty"`
-	// Children are the awaited runs: all must end, or one with Any.
+	// Children are the awaited runs: all must end; with Any, only one.
 	Children []string `json:"children,omitempty"`
 	Any      bool     `json:"any,omitempty"`
 }
@@ -247,7 +247,6 @@ type Retry struct {
 
 func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
 
-// suspectLosses is how many consecutive losses make a run a suspect.
 const suspectLosses = 2
 
 // losesNodes reports whether the run's turn must not be executed next to others: its nodes died
@@ -265,8 +264,8 @@ func (r *Run) Suspect() bool {
 	return r.State == fsm.StateQueued && !r.Slot && r.Block == nil && r.losesNodes() && r.NotBefore.After(r.QueuedAt)
 }
 
-// HeldSince returns the time from which the hold delays a held run: its QueuedAt; for a parked run,
-// which waits anyway, the last commit: the hold's begin, or an answer.
+// HeldSince returns the time from which a hold delays the run: its QueuedAt or, for a parked run,
+// which waits anyway, its last commit (the begin of the hold, or an answer).
 func (r *Run) HeldSince() time.Time {
 	if r.State == fsm.StateQueued {
 		return r.QueuedAt
@@ -292,9 +291,8 @@ const (
 // PreservedReason is the RecoveryReason of a wait that survived its node.
 const PreservedReason = "pending question and session are intact"
 
-// Parked reports whether the run waits for a reply without a slot. No node owns it; Owner only
-// names the node that parked it. Once that node has gone, readers see the run as recovered
-// (ShowDeparture).
+// Parked reports whether the run waits for a reply without a slot. Owner only names the node that
+// parked it. Once that node has gone, readers see the run as recovered (ShowDeparture).
 func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
 
 // DepartureTime is the time of a departure as stored. Zero means that a node has not gone, so a

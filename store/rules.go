@@ -115,7 +115,6 @@ func (c *Commit) rules() [3]rule {
 	}
 }
 
-// createRules are the conditions on a commit that creates a run.
 func (c *Commit) createRules() [5]rule {
 	r, events := &c.Run, uint64(len(c.Events))
 	answered := len(r.Answers) > 0 || r.Together != nil

@@ -126,8 +126,8 @@ type Lister interface {
 
 // Confirmer ensures that data is durable before a caller acknowledges it.
 //
-// A read may return a commit that is not durable yet: on a replicated store, one that only the
-// primary has, because the wait for the standby was canceled; a failover undoes it. So read through
+// A read may return a commit that is not durable yet: on a replicated store, a commit that only the
+// primary has, because the wait for the standby was canceled. A failover undoes it. So read through
 // Confirm to acknowledge something that you only read.
 //
 // It is mandatory, since a wrapper without it would lose replies silently.
@@ -183,18 +183,18 @@ type Watcher interface {
 	Watch(fn func(Hint)) (stop func())
 }
 
-// Announcer is implemented by a store that announces its commits to other processes. Each of them
-// that looks for work in vain costs the store a transaction, so the process that commits work, or
-// frees a slot, claims by itself if it can.
+// Announcer is implemented by a store that announces its commits to other processes. A claim that
+// finds nothing costs the store a transaction, so the process that commits work or frees a slot
+// claims by itself if it can.
 type Announcer interface {
-	// Claims has fn asked about each hint of a commit of this store object, after the watchers got it:
-	// whether this process makes the claim that the commit calls for. Then the announcement says so
-	// (Hint.Claimed). fn must not block and must not call the store. It is not called after stop
-	// returned.
+	// Claims registers fn, which is called with each hint of this store object's commits, after the
+	// watchers: it returns whether this process makes the claim that the commit calls for. The
+	// announcement then says so (Hint.Claimed). fn must not block and must not call the store. It
+	// is not called after stop returned.
 	Claims(fn func(Hint) bool) (stop func())
-	// Announce sends the other processes a hint with this state and without a run: runs are ready
-	// (queued), or slots free (any other state), for which this process makes no claim although fn
-	// said so.
+	// Announce sends the other processes a hint with this state and without a run, if this process
+	// makes no claim although fn returned true: runs are ready (queued), or slots are free (any
+	// other state).
 	Announce(state fsm.State)
 }
 
@@ -207,8 +207,8 @@ type Hint struct {
 	// stored, shared by all watchers, and read-only.
 	Seq    uint64
 	Events []Event
-	// Run, which may be nil, is the record as it was stored; it is shared like Events. A store that is
-	// an Announcer sets it exactly in the hints of its own commits.
+	// Run, which may be nil, is the record as it was stored; it is shared like Events. An Announcer
+	// sets it exactly in the hints of this store object's commits.
 	Run *Run
 	// Claimed reports that the process that made the commit also makes the claim that it calls for.
 	Claimed bool

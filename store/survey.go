@@ -41,7 +41,7 @@ type Survey struct {
 	// Family.Due. Serving nodes process them at once: if it stays above zero, none serves, or none
 	// keeps up.
 	Due int
-	// Nodes counts the registered nodes, including expired ones that were not removed yet.
+	// Nodes counts the registered nodes, including expired nodes not removed yet.
 	Nodes int
 	// Usage is the total usage of the unfinished runs. If any usage is stored, it takes a look-up
 	// per run.
@@ -84,7 +84,7 @@ func (e *EngineSurvey) AddReady(runs int, oldest time.Time) {
 	e.OldestReady = earlier(e.OldestReady, oldest)
 }
 
-// earlier returns the earlier of two times, ignoring zero.
+// earlier ignores zero times.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -119,8 +119,8 @@ func (t *Together) check(r *Run) error {
 	return nil
 }
 
-// NextDue returns the earliest step or end of the open questions' waits, and its question, on a tie
-// the lowest; zero without any.
+// NextDue returns the earliest step or end of the open questions' waits, and its question (on a
+// tie, the lowest); zero without any.
 func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	for i := range r.Open {
 		q := &r.Open[i]

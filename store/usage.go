@@ -110,7 +110,6 @@ func (c *Commit) validateBudget(prev *Run) error {
 	return nil
 }
 
-// validateUsage checks the commit's usage against the stored record prev.
 func (c *Commit) validateUsage(prev *Run) error {
 	u := c.Usage
 	if u == nil {

@@ -8,7 +8,6 @@ type Watchers struct {
 	fns map[*func(Hint)]struct{} // guarded by mu
 }
 
-// Watch implements Watcher.
 func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -23,8 +22,8 @@ func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 	}
 }
 
-// Notify passes hints on, after their commits are stored. The caller holds no lock that a watcher
-// could need.
+// Notify passes hints on, after their commits are stored. The caller must not hold a lock that a
+// watcher may need.
 func (w *Watchers) Notify(hints []Hint) {
 	if len(hints) == 0 {
 		return

@@ -19,11 +19,11 @@ type answerer struct {
 	replied sync.Map // run id → time of the reply
 	unwatch func()
 	work    sync.WaitGroup
-	ownOnly bool // answer only what this process has parked: other nodes have answerers too
+	ownOnly bool // answer only runs that this process has parked: other nodes have answerers too
 
-	mu     sync.Mutex
-	delays []time.Duration // guarded by mu
-	failed error           // guarded by mu
+	mu     sync.Mutex // guards the fields below
+	delays []time.Duration
+	failed error
 }
 
 // startAnswerer starts an answerer with n goroutines, each of which replies to one question at a

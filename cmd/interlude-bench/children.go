@@ -25,7 +25,6 @@ const (
 	childRepliers = 16
 )
 
-// parent starts children that ask, and waits for all of them.
 func parent(children int) engine.Engine {
 	return flow.New(parentEngine, func(c *flow.Ctx, _ string) (string, error) {
 		all := make([]engine.Child, children)

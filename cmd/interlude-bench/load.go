@@ -40,7 +40,6 @@ func upTo(n int, done func(int)) func() bool {
 	}
 }
 
-// roundTrips makes the main measurement: -runs round trips.
 func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress) error {
 	h.store.drain()
 	if _, err := h.answerer.drain(); err != nil {

@@ -33,7 +33,7 @@ func serverFor(nodes int) map[string]string {
 	}
 }
 
-// openNode opens the store of one of several nodes, on a pool that the caller closes.
+// openNode opens a node's store, on a pool that the caller closes.
 func (p *place) openNode(ctx context.Context) (*postgres.Store, error) {
 	config, err := pgxpool.ParseConfig(p.dsn)
 	if err != nil {

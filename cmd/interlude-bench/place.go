@@ -132,7 +132,6 @@ func (t *timed) drain() []time.Duration {
 	return claims
 }
 
-// commit stores a batch. It fails if one of the commits fails.
 func commit(ctx context.Context, s store.Store, batch []store.Commit) error {
 	for i, err := range s.Commit(ctx, batch) {
 		if err != nil {

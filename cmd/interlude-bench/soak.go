@@ -110,9 +110,9 @@ type pace struct {
 	begun time.Time
 	perS  float64
 
-	mu         sync.Mutex
-	next       int // guarded by mu
-	begunTrips int // guarded by mu
+	mu         sync.Mutex // guards the fields below
+	next       int
+	begunTrips int
 }
 
 // wait returns true when the next trip is due, and false when ctx has ended.

@@ -14,7 +14,6 @@ import (
 	"github.com/interlude-go/interlude/engine/acp"
 )
 
-// acpAgent returns an engine for the command of an agent that speaks the Agent Client Protocol.
 func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	words := strings.Fields(cmd)
 	if len(words) == 0 {

@@ -19,7 +19,6 @@ type chatEntry struct {
 	Ask *lifecycle.AskPolicy `json:"ask"`
 }
 
-// checkChat returns an error for an invalid chat.
 func (h *hostFile) checkChat() error {
 	if h.Chat == nil {
 		return nil

@@ -191,7 +191,6 @@ func choose(q *lifecycle.InputRequired, text string) (string, error) {
 	return console.Option(options, text)
 }
 
-// kill ends the program with kill -9.
 func (c *conversation) kill(when string) {
 	c.screen.line(red, "✗ kill -9 "+when)
 	c.screen.line(plain, "  continue: "+c.resume)

@@ -8,7 +8,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// demo is the built-in agent.
 const demo = "demo"
 
 // demoAgent is an agent in this process. Its memory is its session handle.

@@ -212,8 +212,7 @@ func (w *watcher) root(path string) string {
 	return ""
 }
 
-// addNew watches a new folder. One that cannot be watched (removed again, or not readable) is left
-// out.
+// addNew watches a new folder. A folder that was removed again or is not readable is left out.
 func (w *watcher) addNew(path string) {
 	if root := w.root(path); root != "" {
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {

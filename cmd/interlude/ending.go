@@ -31,7 +31,6 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 	return c.printState(r), nil
 }
 
-// printState prints the run's state, and returns the program's exit status.
 func (c *conversation) printState(r lifecycle.Run) int {
 	switch {
 	case r.State == lifecycle.StateSucceeded:

@@ -44,7 +44,7 @@ func TestL1TheDocumentListsTheVerbsAndTheirFlags(t *testing.T) {
 	require.Equal(t, slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(listed)))
 }
 
-// recorder is a flag's value that records what it is set to.
+// recorder is a flag's value that records its settings.
 type recorder struct{ got []string }
 
 func (r *recorder) String() string { return "" }

@@ -43,7 +43,6 @@ type noticeEntry struct {
 	allow []netip.Prefix
 }
 
-// mailEntry is a mail server with its recipients.
 type mailEntry struct {
 	Server      string   `json:"server"` // host:port
 	User        string   `json:"user"`

@@ -73,7 +73,6 @@ func (o *options) agentFlags(flags *flag.FlagSet) {
 	flags.Func("env", "`name` of another environment variable that the agent may see (repeatable)", list(&o.env))
 }
 
-// logFlags defines the flags of the log.
 func (o *options) logFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
 	flags.Func("log", "the `form` of the log on standard error: text (the default) or json", func(form string) error {

@@ -21,7 +21,6 @@ import (
 	"github.com/interlude-go/interlude/people"
 )
 
-// openIDEntry is a provider of OpenID Connect, which signs people in.
 type openIDEntry struct {
 	Issuer      string   `json:"issuer"`
 	ClientID    string   `json:"client_id"`
@@ -112,7 +111,6 @@ var tokenVerb = command.Verb{
 	},
 }
 
-// tokenCall is a call of interlude token.
 type tokenCall struct {
 	db     *console.Database
 	scope  string
@@ -175,7 +173,7 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 	return succeeded, nil
 }
 
-// endClaims releases all claims by a person, and those of deputies for them.
+// endClaims releases all claims by a person, and by deputies for that person.
 func endClaims(ctx context.Context, client *lifecycle.Client, person string) error {
 	for q := (lifecycle.InboxQuery{}); ; {
 		page, err := client.Inbox(ctx, q)

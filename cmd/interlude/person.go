@@ -38,7 +38,6 @@ func newPerson(replies []string, in *os.File) *person {
 	return p
 }
 
-// types reports whether the next line is typed on a terminal.
 func (p *person) types() bool { return p.shown && p.ready == 0 }
 
 // consumeLine counts a used line, and reports whether the terminal already shows it.

@@ -39,14 +39,13 @@ var policyVerb = command.Verb{
 	},
 }
 
-// policyTest is a call of interlude policy test.
 type policyTest struct {
 	db   *console.Database
 	json bool
 	pool string
 }
 
-// verdict is a recorded approval, and what the rules say about it.
+// verdict is a recorded approval with the rules' decision.
 type verdict struct {
 	Run      string             `json:"run"`
 	Question int                `json:"question"`
@@ -93,7 +92,7 @@ func (t *policyTest) run(ctx context.Context, c command.Call) (status int, err e
 }
 
 // testRun evaluates the rules for the approvals of a run, in order. Rules that count their rulings
-// count what they would have decided.
+// count these decisions.
 func (t *policyTest) testRun(ctx context.Context, c command.Call, client *lifecycle.Client, rules *policy.Rules,
 	run *lifecycle.Run) error {
 	history, err := client.History(ctx, run.ID)

@@ -35,7 +35,6 @@ var serveVerb = command.Verb{
 	Prepare: func(f *flag.FlagSet) command.Action { return prepareServing(f, (*serving).serve) },
 }
 
-// prepareServing defines the flags of serve, and returns the action that serves with them.
 func prepareServing(f *flag.FlagSet, serve func(*serving, context.Context, command.Call) error) command.Action {
 	s := &serving{db: console.NewDatabase(f), agent: &options{}}
 	f.StringVar(&s.config, "config", "", "the `file` with agents, pools, receivers of notices, and the sign-in")
@@ -209,7 +208,6 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	return s.frontEnds(ctx, c, h, lc, log, probes.address())
 }
 
-// explain names the file's field that caused the error.
 func (h *hostFile) explain(where string, err error) error {
 	if h.name == "" {
 		return err
@@ -228,7 +226,6 @@ func local(listen string) error {
 	return nil
 }
 
-// frontEnds serves the page, the agents and the notices until the context ends.
 func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
 	log *slog.Logger, probes string) error {
 	notices, err := newNotices(ctx, h.Notify, s.db, lc.Client, log)
@@ -269,7 +266,6 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	return parts.Wait()
 }
 
-// announce prints the addresses of the page and the probes.
 func (s *serving) announce(out *os.File, page, probes string, h *hostFile) {
 	agent := s.agent.agent
 	if h.name != "" {

@@ -114,7 +114,6 @@ func parsePrefixes(path string, texts []string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// errNobody: the request has no token and did not come through a trusted proxy.
 var errNobody = errors.New("no token, and not from a trusted proxy")
 
 // identify is web.Options.Identify. A token is a bearer token, or the password of its user in basic
@@ -173,7 +172,7 @@ func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
 
 var errID = errors.New("the sign-in sent an invalid name")
 
-// hiddenIn names the first invisible character of an ID; empty if there is none.
+// hiddenIn names the first invisible character of an ID, or is empty.
 func hiddenIn(id string) string {
 	for _, r := range id {
 		if r == utf8.RuneError || r == '\n' || r == '\t' || interaction.CharacterOf(r)&interaction.Hidden != 0 {

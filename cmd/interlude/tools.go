@@ -52,7 +52,6 @@ type toolEntry struct {
 	Ask *lifecycle.AskPolicy `json:"ask"`
 }
 
-// promptSchema is the schema of every tool's arguments.
 const promptSchema = `{"type":"object","properties":{"prompt":{"type":"string","minLength":1,` +
 	`"description":"The task for the agent"}},"required":["prompt"],"additionalProperties":false}`
 
@@ -76,7 +75,6 @@ func (h *hostFile) tool(t *toolEntry) mcp.Tool {
 	return tool
 }
 
-// checkTools returns an error for the first invalid tool.
 func (h *hostFile) checkTools() error {
 	for i, t := range h.MCP {
 		if t == nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// agent is an agent's process with its connection.
 type agent struct {
 	*process.Process
 	*wire
@@ -115,7 +114,7 @@ func (a *agent) write() {
 	for {
 		select {
 		case line := <-a.out:
-			_, _ = a.Stdin.Write(line) // ends when Stdin is closed, with the process at the latest
+			_, _ = a.Stdin.Write(line) // returns at the latest when the process ends and Stdin is closed
 			select {
 			case a.written <- struct{}{}:
 			default:
@@ -142,7 +141,7 @@ func (a *agent) readLines() {
 	}
 }
 
-// handleLine handles one line, without ever waiting for the agent, which may wait for it.
+// handleLine handles one line. It never waits for the agent, which may be waiting for it.
 func (a *agent) handleLine(l process.Line) {
 	a.handling.Lock()
 	defer a.handling.Unlock()
@@ -153,7 +152,7 @@ func (a *agent) handleLine(l process.Line) {
 	ref := a.transcript.Load().Line(fromAgent, []byte(a.redacted(string(l.Text))))
 	if l.Cut {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.Length))
-		a.rejectUnreadable(l.Text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.Length))
+		a.rejectUnreadable(l.Text, fmt.Sprintf("a message of %d bytes exceeds the limit of a line", l.Length))
 		return
 	}
 	text := bytes.TrimSpace(l.Text)
@@ -164,7 +163,7 @@ func (a *agent) handleLine(l process.Line) {
 	var e envelope
 	err := json.Unmarshal(text, &e)
 	if err != nil || e.Method == "" && len(e.ID) == 0 {
-		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+
+		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is not a message of the protocol: "+
 			a.redacted(process.Clip(string(text), 200)))
 	}
 	switch {
@@ -193,7 +192,7 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 		t.pauseIdle()
 		defer t.restartIdle()
 		a.handlePermission(t, e)
-	default: // an unknown request is no sign of work: an agent that repeats it counts as idle
+	default: // an unknown request is no sign of work: an agent that only repeats it is idle
 		_ = a.refuse(e.ID, sdk.NewMethodNotFound(process.Clip(e.Method, maxLabel)))
 	}
 }
@@ -207,7 +206,7 @@ func (a *agent) rejectUnreadable(text []byte, why string) {
 	case !begun:
 	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate: // a notification has no answer
 	case len(e.ID) == 0:
-		a.fail(errProtocol{why + ", and what could be read of it does not say whom it answers or what it asks"})
+		a.fail(errProtocol{why + ", and its readable part names neither a call nor a method"})
 	case e.Method == "":
 		e.Error, _ = json.Marshal(sdk.NewInternalError(why)) // a text can be encoded
 		a.deliver(e)
@@ -244,8 +243,8 @@ func readableStart(text []byte) (e envelope, begun bool) {
 	return e, begun
 }
 
-// attach gives the agent to a turn, which owns the lines from now on. With nil it belongs to no
-// turn: afterwards no goroutine uses the earlier turn.
+// attach makes the turn the owner of the agent's lines. nil detaches the agent: afterwards no
+// goroutine uses the earlier turn.
 func (a *agent) attach(t *turn, maxStream int) {
 	a.handling.Lock()
 	defer a.handling.Unlock()
@@ -285,7 +284,7 @@ func (a *agent) Release() {
 
 func (a *agent) redacted(s string) string { return a.secrets.String(s) }
 
-// errorOutput is the end of the error output, redacted, for a failure's text.
+// errorOutput returns the end of the error output, redacted, for a failure's text.
 func (a *agent) errorOutput() string {
 	return process.ForPeople(a.ErrorText(), 2000)
 }

@@ -21,7 +21,7 @@ type Permission string
 const (
 	// Reject: the option to reject once, else to reject always, else canceled. The default.
 	Reject Permission = "reject"
-	// Allow: the option to allow once, or for always where there is no other.
+	// Allow: the option to allow once, else to allow always.
 	Allow Permission = "allow"
 )
 
@@ -39,23 +39,14 @@ type Config struct {
 	Command string
 	Args    []string
 
-	// Env names the host's variables that the agent may see. Set adds others. It sees no other
-	// variables except TMPDIR, which, unless Set names it, is a folder for this process, usually in
-	// HomeDir, and removed with the process.
-	Env []string
-	Set map[string]string
-	// Secrets names variables of Env or Set whose values are redacted from the agent's output:
-	// redact.Mask replaces them in transcripts, messages, questions, diagnostics and errors. The
-	// values are read when the process starts; a value shorter than redact.MinValue fails the turn.
-	// In the transcript a secret is found within one line; in a message also across chunks. Files
-	// written by the agent are not changed.
+	// Env, Set, Secrets, Sandbox and StateDir have the meaning of exec.Config. A secret is also
+	// found across the chunks of a message.
+	Env     []string
+	Set     map[string]string
 	Secrets []string
-	// Sandbox may change how a turn's agent is started; see exec.Config.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
-	// Prepare is called before a process is started for a turn, for example to write settings into
-	// the run's HomeDir. It may be called again for the same turn by a later host, and concurrently
-	// for several runs. Profile calls it with a turn of no run, whose folders are removed
-	// afterwards. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
+	// Prepare has the meaning of exec.Config. Profile also calls it, with a turn without a run,
+	// whose folders are removed afterwards.
 	Prepare func(ctx context.Context, t engine.Turn) error
 	// AuthMethod is the id of the authentication method called before a session is opened. Empty:
 	// none, for agents with keys in their environment or home.
@@ -72,9 +63,6 @@ type Config struct {
 	Gather         time.Duration
 	AutoPermission Permission
 
-	// StateDir stores a record for each process, by which Reap finds processes of a dead host. It
-	// must be on this machine and outlive the processes. Empty: the user's folder in the system's
-	// temporary folder, which is refused if others can write to it.
 	StateDir string
 
 	// Grace is the time for an agent to answer a cancel, to exit when its input is closed, and
@@ -90,7 +78,7 @@ type Config struct {
 	// has failed.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
 	// MaxMemory limits the memory of all processes of a turn together, in bytes; unlimited when
-	// zero. An agent over it is ended and has failed. Linux only; see process.Command.
+	// zero. An agent over it is ended and has failed. Linux only (process.Command).
 	MaxMemory int64
 }
 

@@ -3,7 +3,7 @@
 //
 // An agent that announces session/resume or session/load is resumable: a process per turn continues
 // the session in the handle; replayed history is not a message. Any other agent is a resident
-// process for all turns of its run, and so is one that lacks the announced method or is known to
+// process for all turns of its run, as is an agent that lacks the announced method or is known to
 // lose sessions (Gemini CLI 0.61, Qwen Code before 0.24). Profile probes the installed program
 // once.
 //

@@ -23,7 +23,7 @@ type Engine struct {
 
 var _ process.Engine = (*Engine)(nil)
 
-// New checks the configuration. Profile and each turn look for the agent.
+// New validates the configuration. Only Profile and the turns look for the agent.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.checked()
 	if err != nil {

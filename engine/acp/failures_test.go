@@ -36,7 +36,7 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 		}, code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
 		"it says nothing": {can: "silent", change: func(c *acp.Config) {
 			c.StartLimit = 100 * time.Millisecond
-		}, code: fsm.CodeEngineUnavailable, detail: "StartLimit"},
+		}, code: fsm.CodeEngineUnavailable, detail: "did not open its session in time"},
 		"it speaks an older protocol": {can: "old", code: fsm.CodeEngineUnavailable, detail: "version 0"},
 		"it wants to be logged in": {can: "load,login", code: fsm.CodeEngineUnavailable,
 			detail: "one of its methods (door)"},
@@ -51,7 +51,7 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 		}, code: fsm.CodeEngineUnavailable, detail: "SHORT"},
 		"there are no folders": {turn: func(t *engine.Turn) {
 			t.TranscriptDir = ""
-		}, code: fsm.CodeEngineUnavailable, detail: "set lifecycle.Config.Dir"},
+		}, code: fsm.CodeEngineUnavailable, detail: "configure a folder for runs"},
 		"I3: the workspace is missing": {turn: func(t *engine.Turn) {
 			t.WorkDir = "/no/such/folder"
 		}, code: fsm.CodeWorkspaceMissing, detail: "/no/such/folder"},

@@ -25,8 +25,7 @@ const (
 
 type state struct {
 	Session string `json:"session"`
-	// Asked is the permission that the last turn asked for, and Others are others asked together
-	// with it.
+	// Asked is the permission that the last turn asked for, Others those asked together with it.
 	Asked  *permissionQuestion  `json:"asked,omitempty"`
 	Others []permissionQuestion `json:"others,omitempty"`
 	// Grants are people's decisions, oldest first. Each is applied when the agent requests the same
@@ -38,7 +37,7 @@ type permissionQuestion struct {
 	Digest  string   `json:"digest,omitempty"` // of the subject; empty if nothing distinguishes it
 	Title   string   `json:"title"`
 	Options []choice `json:"options"`
-	// Document has all of the subject if the question shows only a part.
+	// Document has the complete subject if the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
 	// Seen is the asked question's digest; missing in sessions of earlier versions.
 	Seen string `json:"seen,omitempty"`
@@ -72,7 +71,7 @@ type choice struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Value is shown to people instead of the id; empty if it is the id.
+	// Value is shown to people instead of the id; empty if they are equal.
 	Value string `json:"value,omitempty"`
 }
 
@@ -90,7 +89,7 @@ type grant struct {
 
 func validateSession(session string) error {
 	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
-		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters",
+		return fmt.Errorf("the session id %q is refused: want 1 to %d bytes without control characters",
 			process.Clip(session, 40), maxSession)
 	}
 	return nil
@@ -127,7 +126,6 @@ func (c Config) stateOf(h engine.SessionHandle) (s state, _ error) {
 	return s, validateSession(s.Session)
 }
 
-// loadState reads the state from the turn's handle.
 func (t *turn) loadState() error {
 	var err error
 	switch {

@@ -193,8 +193,8 @@ func TestUnreadableAnswerEndsTheTurn(t *testing.T) {
 		"text error":   "the model is away",
 		"odd error":    "E1",
 		"odd result":   "its answer to session/prompt cannot be read",
-		"long answer":  "longer than Config.MaxLine",
-		"long request": "longer than Config.MaxLine",
+		"long answer":  "exceeds the limit of a line",
+		"long request": "exceeds the limit of a line",
 		"long id":      "the id of a request has",
 	} {
 		t.Run(how, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // protocol.
 const clientVersion = "1"
 
-var errStart = errors.New("acp: the agent did not open its session within Config.StartLimit")
+var errStart = errors.New("acp: the agent did not open its session in time")
 
 // openSession prepares a new process for prompts, in a new session or the run's.
 func (t *turn) openSession() error {
@@ -160,10 +160,9 @@ func wantsLogin(err error) bool {
 	return errors.As(err, &said) && said.Code == codeAuthRequired
 }
 
-// notLoggedIn is the failure of a turn whose agent asks for a login.
 func (a *agent) notLoggedIn(err error) error {
-	return process.Unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its "+
-		"methods (%s), or give it its keys: %s", a.announced.methods(), a.redacted(describe(err))), nil)
+	return process.Unavailable(fmt.Sprintf("the agent requires a login: configure one of its methods (%s), "+
+		"or give it its keys: %s", a.announced.methods(), a.redacted(describe(err))), nil)
 }
 
 func (t *turn) resume(ctx context.Context) error {
@@ -183,7 +182,7 @@ func (t *turn) resume(ctx context.Context) error {
 	a.handling.Lock()
 	defer a.handling.Unlock()
 	if loaded && !t.replayed && t.in.GoesOn() { // some agents begin a new session and report no error
-		return t.resumeFailed("it told nothing of the session's history, as it must")
+		return t.resumeFailed("it did not replay the session's history, as session/load requires")
 	}
 	return nil
 }

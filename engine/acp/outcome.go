@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ending is why and how a turn has ended.
+// ending says why and how a turn ended.
 type ending struct {
 	why    error // nil if the agent finished its turn
 	exit   error // how the process ended, if died
@@ -48,7 +48,6 @@ func (t *turn) endSingle(why error) ending {
 	return end
 }
 
-// endResident ends the process in the middle of its run.
 func (t *turn) endResident(why error) ending {
 	if errors.Is(why, errEnded) {
 		return t.endSingle(why)
@@ -193,7 +192,7 @@ func (t *turn) processDied(end ending) engine.Process {
 	switch {
 	case t.sticky && t.in.GoesOn() && !t.wrote:
 		p.Code = fsm.CodeInteractionProcessLost
-	case process.Killed(end.exit): // killed from outside: its work was interrupted and has not failed
+	case process.Killed(end.exit): // killed from outside: interrupted, not failed
 		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
 	case t.agent.announced.ProtocolVersion == 0:
 		p.Code = fsm.CodeEngineUnavailable

@@ -17,15 +17,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Why a turn that asks for a permission stops: errAsked when its prompt is canceled, errWaiting
-// when the prompt stays open.
+// Why a turn stops to ask for a permission: errAsked if its prompt is canceled, errWaiting if the
+// prompt stays open.
 var (
 	errAsked   = errors.New("acp: the agent asks for a permission")
 	errWaiting = errors.New("acp: the agent asks for a permission, and waits")
 )
 
-// permissionRequest is the parameters of session/request_permission. The SDK's type would not keep
-// the subject exactly as it was written.
+// permissionRequest is the parameters of session/request_permission. The SDK's type does not keep
+// the subject exactly as written.
 //
 //nolint:tagliatelle // the protocol's words
 type permissionRequest struct {
@@ -50,7 +50,7 @@ func (a *agent) handlePermission(t *turn, e envelope) {
 		_ = a.refuse(e.ID, sdk.NewInvalidParams(process.Clip(err.Error(), 200)))
 		return
 	}
-	if a.waiting != nil { // a person is asked about one at a time
+	if a.waiting != nil {
 		a.waiting.enqueue(a, e)
 		return
 	}
@@ -193,8 +193,8 @@ func firstOnce(options []choice, wanted func(choice) bool) (found *choice) {
 // ask ends the turn with a question. Requests within Config.Gather are asked together. Then the
 // prompt and the requests are canceled. With Config.PermissionWait the turn ends immediately and
 // the prompt stays open. A request that cannot be shown completely is canceled without a question,
-// since no one should approve unseen content; so are indistinguishable and surplus requests: the
-// agent may ask again.
+// since no one should approve unseen content; so are indistinguishable and surplus requests, which
+// the agent may repeat.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
 	q, document, err := t.question(about, options)
@@ -231,7 +231,6 @@ func (t *turn) ask(about subject, options []choice, e envelope) {
 	}
 }
 
-// fits reports whether the last permission can be asked together with the others.
 func (t *turn) fits(asked []permissionQuestion) bool {
 	others, last := asked[:len(asked)-1], asked[len(asked)-1]
 	body, err := json.Marshal(asked)
@@ -334,8 +333,8 @@ func twoWays(options []choice) bool {
 		options[1].allows())
 }
 
-// details are the subject's parts for the person. Of a part over the limit, the beginning and the
-// end are shown.
+// details returns the subject's parts for the person. A part over the limit is shortened to its
+// beginning and end.
 func (s subject) details(visible func(string) string, limit int) string {
 	var b strings.Builder
 	add := func(what, text string) {

@@ -159,8 +159,8 @@ func refusesMethod(err error) bool {
 	return errors.As(err, &said) && (said.Code == codeMethodNotFound || methodRefused.MatchString(describe(said)))
 }
 
-// ask starts the agent, reads its capabilities, and calls further with it. It returns an error if
-// the agent exits or does not respond in time.
+// ask starts the agent, reads its capabilities, and calls next with it. It returns an error if the
+// agent exits or does not respond in time.
 func (e *Engine) ask(ctx context.Context, in engine.Turn,
 	further func(context.Context, *agent)) (announcement, error) {
 	a, err := e.launch(in, nil)

@@ -88,11 +88,11 @@ func (r promptResult) endError() error {
 	case sdk.StopReasonMaxTurnRequests:
 		return errStopped{r.StopReason, "it made as many requests to its model as one turn may"}
 	case sdk.StopReasonRefusal:
-		return errStopped{r.StopReason, "it refuses to go on, and takes this prompt out of its session"}
+		return errStopped{r.StopReason, "it refuses to continue, and removes this prompt from its session"}
 	case sdk.StopReasonCancelled:
-		return errStopped{r.StopReason, "its turn was canceled, by nobody here"}
+		return errStopped{r.StopReason, "its turn was canceled, but not by this host"}
 	}
-	return errStopped{r.StopReason, "for a reason that is not known here"}
+	return errStopped{r.StopReason, "for a reason that this version does not know"}
 }
 
 func (t *turn) structuredOutput(r promptResult) json.RawMessage {

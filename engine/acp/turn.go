@@ -33,8 +33,8 @@ type turn struct {
 	wrote       bool // the agent wrote something in this turn
 	messages    messages
 	tools       tools
-	asked       []permissionQuestion // that end the turn
-	requests    []envelope           // that ask for them, and are not answered yet
+	asked       []permissionQuestion // for which the turn ends
+	requests    []envelope           // the open requests of asked
 	out         engine.Outcome
 	diagnostics process.Diagnostics
 }
@@ -54,8 +54,8 @@ func (t *turn) startLimits() (stop func()) {
 	}
 }
 
-// pauseIdle pauses the idle time while a sign of work is handled: a slow store is not an idle
-// agent. restartIdle restarts it.
+// pauseIdle pauses the idle timer while output is handled, so that a slow store does not count as
+// an idle agent. restartIdle restarts it.
 func (t *turn) pauseIdle() {
 	if t != nil {
 		t.timer.PauseIdle()
@@ -112,7 +112,7 @@ func (t *turn) sendInput(h *waitingRequest) error {
 	return t.awaitPrompt(t.agent.prompt(t.state.Session, escapeCommand(text)))
 }
 
-// escapeCommand keeps an agent from parsing a text as one of its slash commands.
+// escapeCommand keeps an agent from parsing a text as a slash command.
 func escapeCommand(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "/") {
 		return "The input is this text, and no command:\n" + text
@@ -173,4 +173,4 @@ func (t *turn) addUsage(p *promptCall) {
 	t.out.Usage = t.out.Usage.Add(p.result.usage())
 }
 
-var errUnstopped = errors.New("acp: the agent did not stop when it was told to")
+var errUnstopped = errors.New("acp: the agent did not stop after a cancel")

@@ -357,7 +357,7 @@ func TestTooLongOutputIsCut(t *testing.T) {
 	failed, err := r.execute(t.Context(), enginetest.Script(`output {"x":"`+strings.Repeat("x", 70<<10)+`"}`))
 	require.NoError(t, err)
 	require.Equal(t, engine.Failed, failed.Process.Status)
-	require.Contains(t, failed.Process.Detail, "Config.MaxLine")
+	require.Contains(t, failed.Process.Detail, "exceeds the limit of a line")
 }
 
 // recordedNotices are notices as claude-agent-acp 0.101.0 with Claude Code 2.1.332 sent them in two

@@ -130,8 +130,8 @@ func (t *turn) storeMessage(m engine.Message) error {
 	return t.sink.Message(t.ctx, m)
 }
 
-// messages are the agent's texts in a turn. The last one is the final text and no intermediate
-// message, so a message is stored only when the next one has come.
+// messages are the agent's texts in a turn. The last one is the final text, so a message is stored
+// only when the next one arrives.
 type messages struct {
 	id       string
 	text     strings.Builder

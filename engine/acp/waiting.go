@@ -51,7 +51,6 @@ func (h *waitingRequest) cancel(a *agent) {
 	h.queued = nil
 }
 
-// detachWaiting passes the waiting request, or nil, to the continuing turn.
 func (a *agent) detachWaiting() *waitingRequest {
 	a.handling.Lock()
 	defer a.handling.Unlock()

@@ -17,13 +17,12 @@ import (
 
 var errEnded = errors.New("acp: the agent has ended")
 
-// errUnread: an agent sends requests and does not read the answers.
 var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
 
 // errProtocol: after an agent's message the host cannot know which call it answered.
 type errProtocol struct{ what string }
 
-func (e errProtocol) Error() string { return "acp: the agent does not keep to the protocol: " + e.what }
+func (e errProtocol) Error() string { return "acp: the agent violates the protocol: " + e.what }
 
 // JSON-RPC error codes of the protocol.
 const (
@@ -210,7 +209,7 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 		return w.why
 	case <-w.outputEnded:
 		select {
-		case e = <-reply: // it came just before the end
+		case e = <-reply: // the answer preceded the end
 		default:
 			return errEnded
 		}

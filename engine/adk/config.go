@@ -22,7 +22,7 @@ type Config struct {
 	// (SESSION_RESUME_FAILED). Empty: no revisions.
 	Revision string
 
-	// Dir is another folder for sessions, with a folder per run, which the host removes with the
+	// Dir replaces the run's folder: it has a subfolder per run, which the host removes with the
 	// run. All processes that execute runs must share it.
 	Dir string
 	// Store keeps the sessions instead.

@@ -20,9 +20,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// A tool that needs confirmation is asked about as an approval. Decisions are kept with the pending
-// call until all pending calls have responses. Then the approved or edited arguments replace the
-// session's, and a plugin checks each call just before its tool: only these arguments are executed.
+// A confirmation is asked as an approval. Its decision is stored with the pending call until all
+// pending calls have responses. Then the approved or edited arguments replace the session's, and a
+// plugin checks each call just before its tool: only these arguments are executed.
 
 // decision is a person's decision about a tool call.
 type decision struct {
@@ -71,11 +71,9 @@ func (o *pendingCall) decide(a interaction.Answer) error {
 	return nil
 }
 
-// decisions are the turn's decisions by the id of their call.
 type decisions map[string]*decision
 
-// apply finds the calls that were decided about, and returns the events with the edited arguments
-// in place of the original ones. The events of the session are not changed.
+// apply finds the decided calls, and returns copies of the events with the edited arguments.
 func (k *savedSession) apply(events []*session.Event) ([]*session.Event, decisions, error) {
 	found := make(decisions)
 	edited := make(map[string]map[string]any)
@@ -170,7 +168,7 @@ var _ llmagent.BeforeToolCallback = decisions{}.beforeTool
 func (d decisions) beforeTool(ctx agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
 	decided := d[ctx.FunctionCallID()]
 	if decided == nil {
-		return nil, nil //nolint:nilnil // the tool is called as it is
+		return nil, nil //nolint:nilnil // the call is unchanged
 	}
 	if decided.Arguments == nil {
 		refused := map[string]any{"error": tool.ErrConfirmationRejected.Error()}

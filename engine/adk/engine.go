@@ -102,7 +102,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 // runActive runs the agent. The outcome is without its usage.
 func (e *Engine) runActive(ctx context.Context, p *activeTurn, before *savedSession) (engine.Outcome, error) {
 	after, err := e.runAgent(context.WithValue(ctx, turnKey{}, p), p, before)
-	// The result came too late: the run may belong to another attempt.
+	// The result is too late: the run may belong to another attempt.
 	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
@@ -192,7 +192,7 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 	if p.turn.Mode == fsm.ModeAuto {
 		return engine.Outcome{}, &engine.Failure{
 			Code: fsm.CodeEngineFailed, Detail: "the agent waits for a " + string(after.Open[0].Kind) +
-				", but an automatic run asks nobody",
+				", but an automatic run asks no one",
 		}
 	}
 	for i := range after.Open {
@@ -205,7 +205,7 @@ func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession
 			p.turn.Attempt))
 		if err != nil {
 			return engine.Outcome{}, failure(fmt.Errorf("the arguments are too long to show, so the call cannot be "+
-				"approved: set lifecycle.Config.Dir: %w", err))
+				"approved: configure a folder for runs: %w", err))
 		}
 		if q.Ref = ""; len(after.Open) > 1 || q.Subject != nil {
 			q.Ref = approval.Ref(o.ID)

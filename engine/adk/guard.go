@@ -67,8 +67,8 @@ func (p *activeTurn) checkParallel(root agent.Agent, open []pendingCall) error {
 	return nil
 }
 
-// parallelIn returns the name of the ParallelAgent in an event's branch; empty if there is none. A
-// ParallelAgent adds its name and its sub-agent's to the branch.
+// parallelIn returns the name of the ParallelAgent in an event's branch, or "". A ParallelAgent
+// adds its name and its sub-agent's to the branch.
 func parallelIn(a agent.Agent, branch string) string {
 	for _, sub := range a.SubAgents() {
 		if strings.Contains("."+branch+".", "."+a.Name()+"."+sub.Name()+".") {

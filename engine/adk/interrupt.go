@@ -71,7 +71,6 @@ func waiting(events []*session.Event) []Interrupt {
 	return all
 }
 
-// userAuthor is ADK's author of outside input.
 const userAuthor = "user"
 
 func parts(ev *session.Event) []*genai.Part {

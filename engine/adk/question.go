@@ -46,7 +46,6 @@ func Ask(i Interrupt) interaction.Question {
 		Context: contextOf(i)}
 }
 
-// questionIn finds a question in an interrupt's data.
 func questionIn(carried any) (interaction.Question, bool) {
 	var q interaction.Question
 	switch carried := carried.(type) {

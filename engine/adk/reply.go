@@ -21,8 +21,8 @@ func (u *Unclear) Error() string { return "adk: unclear answer: " + u.Need }
 // Respond creates the function response of an answer.
 //
 // A confirmation is given by the decisions approve and edit, and refused by reject and respond. A
-// plain yes in one of the usual words gives it, a plain no refuses it; any other text is Unclear.
-// An automatic decision refuses it. The whole text is the payload.
+// plain yes in the usual words gives it, a plain no refuses it; any other text is Unclear. An
+// automatic decision refuses it. The whole text is the payload.
 //
 // Input is the text, if the node's schema allows one; otherwise it is parsed as JSON, with yes and
 // no for a boolean. A value that fails the schema is Unclear, except an automatic decision, which

@@ -34,7 +34,7 @@ type savedSession struct {
 type pendingCall struct {
 	Interrupt
 
-	// Document has all of the question's context if the question shows only a part.
+	// Document has the question's complete context if the question shows only a part.
 	Document *approval.Document `json:"whole,omitempty"`
 	Response map[string]any     `json:"response,omitempty"`
 	// Decided is a decision about the call that is not a text.
@@ -168,13 +168,12 @@ func (k *savedSession) unchanged(events []*session.Event) error {
 	for _, o := range k.Open {
 		if i, found := now[o.ID]; !found || approval.JSON(i.Args) != approval.JSON(o.Args) || i.Tool != o.Tool {
 			return resumeFailed(
-				fmt.Errorf("adk: the call %s of the tool %q is not in the session as it was asked about", o.ID, o.Tool))
+				fmt.Errorf("adk: the session has no call %s of the tool %q with the arguments that were asked about", o.ID, o.Tool))
 		}
 	}
 	return nil
 }
 
-// sessionOnlyState is the session's state without app and user state.
 func sessionOnlyState(s session.State) map[string]any {
 	state := make(map[string]any)
 	for key, v := range s.All() {
@@ -240,5 +239,4 @@ func pendingCalls(all []Interrupt) []pendingCall {
 	return list
 }
 
-// errNoAnswer: a turn that continues after a question has no answer to it.
 var errNoAnswer = errors.New("adk: the session waits for an answer, and the turn has none")

@@ -122,7 +122,7 @@ func (p *activeTurn) handleEvent(ctx context.Context, ev *session.Event) error {
 func (p *activeTurn) setOutput(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("the output is no JSON: %w", err)
+		return fmt.Errorf("the output is not JSON: %w", err)
 	}
 	p.textOutput, p.output = "", nil
 	switch text, isText := v.(string); {

@@ -302,7 +302,7 @@ func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
 	s.Turn.Mode = fsm.ModeAuto
-	require.Contains(t, s.Fails("pay 5EUR").Detail, "asks nobody")
+	require.Contains(t, s.Fails("pay 5EUR").Detail, "asks no one")
 }
 
 // K4: the executed number is the one shown, also after a restart: no digit is lost.

@@ -38,7 +38,7 @@ type agent struct {
 	resident *exec.Config
 }
 
-// common are the host's variables that every agent may see.
+// common are the variables of the host that every agent may see.
 var common = []string{
 	"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
@@ -48,7 +48,6 @@ var common = []string{
 // ofUser are the variables that locate the user's home.
 var ofUser = []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
 
-// assemble makes the engine from the agent's description and the host's options.
 func assemble(o Options, a agent) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {
@@ -108,7 +107,6 @@ func (o Options) variable(name string) string {
 	return os.Getenv(name)
 }
 
-// autoArg is the place of the full-auto flags.
 const autoArg = "{auto}"
 
 func with(call []string, more ...string) []string { return slices.Concat(call, more) }

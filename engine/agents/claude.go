@@ -13,9 +13,8 @@ import (
 // It logs in with ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN. In
 // interactive turns it may edit files in the working and artifact folders, and is refused
 // everything that would need a person's permission, for example most shell commands; in auto mode
-// it has all permissions, unless Options.AutoArgs is empty and not nil. As root it refuses these,
-// unless IS_SANDBOX=1 is set. Its input uses standard input, invisible to other users of the
-// machine, without a length limit; a leading slash is not a command.
+// it has all permissions. As root it refuses these, unless IS_SANDBOX=1 is set. A leading slash of
+// its input is not a command.
 func Claude(o Options) (*Engine, error) {
 	call := []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
 		"--add-dir", "{artifacts}", autoArg}

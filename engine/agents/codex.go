@@ -12,9 +12,8 @@ import (
 //
 // It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox permits writes
 // only in the working folder, the artifact folder and the temporary folders, and no network; in
-// auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Options.Args can
-// override this, for example with --config sandbox_workspace_write.network_access=true. Its input
-// uses standard input, invisible to other users of the machine, without a length limit.
+// auto mode it has no sandbox. Options.Args can override this, for example with --config
+// sandbox_workspace_write.network_access=true.
 func Codex(o Options) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {

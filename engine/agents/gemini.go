@@ -10,9 +10,8 @@ import (
 //
 // It logs in with GEMINI_API_KEY, or with Vertex AI if GOOGLE_GENAI_USE_VERTEXAI=true. In
 // interactive turns it may read and edit files in the working and artifact folders, and has no
-// shell; in auto mode it may do everything, unless Options.AutoArgs is empty and not nil. Its input
-// uses standard input, invisible to other users of the machine, with up to 8 MiB; a leading slash
-// is not a command, but @FILE is the content of a file in its folders.
+// shell; in auto mode it may do everything. Its input is at most 8 MiB; a leading slash is not a
+// command, but @FILE is the content of a file in its folders.
 func Gemini(o Options) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// prepare returns the function called before each turn. It writes the host's files (before the
-// first turn) and the settings into the home, unless that is the user's, and the turn's files into
+// prepare returns the function called before each turn. It writes the settings and, before the
+// first turn, the host's files into the home, unless that is the user's; and the turn's files into
 // the run's folder.
 func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
 	if o.Home == UserHome && a.turn == nil {
@@ -74,7 +74,7 @@ func (o Options) seed(dir string) error {
 // not followed out of it.
 type home struct{ *os.Root }
 
-// openHome opens the home of the turn: one that the host chose may be a link.
+// openHome opens the home of the turn. A home that the host chose may be a link.
 func (o Options) openHome(t engine.Turn) (*home, error) {
 	if o.perRun() {
 		return openHome(t.HomeDir)
@@ -106,7 +106,7 @@ func (h *home) copyOnce(source, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // was only read
+	defer func() { _ = in.Close() }() // only read
 	return h.replace(to, func(w io.Writer) error {
 		_, err := io.Copy(w, in)
 		return err

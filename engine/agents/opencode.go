@@ -16,9 +16,8 @@ import (
 // server with OpenAI's Chat Completions API, it is a MODEL of that server, whose key is
 // OPENAI_API_KEY. Its own rules permit its shell and edits in interactive turns too, and refuse
 // actions that need a person's permission, for example in other folders; a turn with a refusal
-// fails. In auto mode it may do all of that, unless Options.AutoArgs is empty and not nil. For
-// stricter rules use its setting permission, for example with OPENCODE_PERMISSION in Options.Set.
-// Its input uses standard input, invisible to other users of the machine, without a length limit.
+// fails. In auto mode it may do all of that. For stricter rules use its setting permission, for
+// example with OPENCODE_PERMISSION in Options.Set.
 func Opencode(o Options) (*Engine, error) {
 	call := []string{"run", "--format", "json", autoArg}
 	a := agent{

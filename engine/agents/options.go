@@ -75,7 +75,7 @@ type Options struct {
 // checked validates, and makes paths absolute.
 func (o Options) checked() (Options, error) {
 	if o.Home != "" && len(o.Seed) > 0 {
-		return o, errors.New("agents: Options.Seed is for a home of each run's own: leave Home empty, or put the " +
+		return o, errors.New("agents: Options.Seed needs a separate home for each run: leave Home empty, or put the " +
 			"files there by hand")
 	}
 	if o.Home != "" && o.Home != UserHome {
@@ -98,7 +98,6 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// perRun reports whether each run has a separate home.
 func (o Options) perRun() bool { return o.Home == "" }
 
 // home is the agent's home as a template: {home} for one per run. Empty: the user's, as the host's

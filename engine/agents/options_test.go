@@ -16,7 +16,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// The agent sees only the common variables, its own keys, and those that the host names or sets.
+// The agent sees only the common variables, its own keys, and variables that the host names or
+// sets.
 func TestAgentSeesOnlyAllowedVariables(t *testing.T) {
 	for name, v := range map[string]string{
 		"CODEX_API_KEY": "the-key-of-codex", "ANTHROPIC_API_KEY": "somebody-elses-key", "NAMED": "yes", "UNNAMED": "no",

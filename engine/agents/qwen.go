@@ -14,11 +14,10 @@ import (
 //
 // It logs in with OPENAI_API_KEY at any server of that protocol, selected by OPENAI_BASE_URL and
 // OPENAI_MODEL or Options.BaseURL and Options.Model. In interactive turns it may read files, write
-// only in the working and artifact folders, and has no shell; in auto mode it may do everything,
-// unless Options.AutoArgs is empty and not nil. The rules are passed as system settings, which
-// override all others. Its own question tool is disabled: it asks by the end of its turn. Its input
-// uses standard input, invisible to other users of the machine, with up to 8 MiB; a leading slash
-// is not a command, but @FILE is the content of a file in its folders.
+// only in the working and artifact folders, and has no shell; in auto mode it may do everything.
+// The rules are passed as system settings, which override all others. Its own question tool is
+// disabled: it asks by the end of its turn. Its input is at most 8 MiB; a leading slash is not a
+// command, but @FILE is the content of a file in its folders.
 func Qwen(o Options) (*Engine, error) {
 	call := []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording",
 		autoArg}

@@ -18,9 +18,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// stand is a program that stands in for an agent: it prints its version and options, records its
+// recordedAgent is a program in place of an agent: it prints its version and options, records its
 // calls, and replays a real agent's output.
-const stand = `#!/bin/sh
+const recordedAgent = `#!/bin/sh
 case "$*" in
 --version) echo "$VERSION"; exit ;;
 *--help) echo "$OPTIONS"; exit ;;
@@ -63,14 +63,14 @@ type played struct {
 	kept string // where it records its calls
 }
 
-// play lets the stand-in replay the recording and exit with the status.
+// play lets the program replay the recording and exit with the status.
 func (a adapter) play(tb testing.TB, o agents.Options, turn engine.Turn, name string, status int) played {
 	tb.Helper()
 	recorded, err := filepath.Abs(filepath.Join("testdata", a.name, name))
 	require.NoError(tb, err)
 	p := played{turn: turn, sink: &enginetest.Recorder{}, kept: filepath.Join(tb.TempDir(), "kept")}
 	o.Command = filepath.Join(tb.TempDir(), a.name)
-	require.NoError(tb, os.WriteFile(o.Command, []byte(stand), 0o700))
+	require.NoError(tb, os.WriteFile(o.Command, []byte(recordedAgent), 0o700))
 	o.StateDir = tb.TempDir()
 	set := map[string]string{"VERSION": a.version, "OPTIONS": a.options, "KEPT": p.kept, "RECORDED": recorded,
 		"STATUS": strconv.Itoa(status)}
@@ -107,7 +107,7 @@ func (a adapter) later(t engine.Turn) engine.Turn {
 	return t
 }
 
-// lines returns the lines of a file from the stand-in.
+// lines returns the lines of a file that the program has written.
 func (p played) lines(tb testing.TB, suffix string) []string {
 	tb.Helper()
 	body, err := os.ReadFile(p.kept + suffix)
@@ -115,8 +115,8 @@ func (p played) lines(tb testing.TB, suffix string) []string {
 	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
 }
 
-// B1, B4, B11, E2: the adapters read recorded output of agents. Each recording is of the tested
-// version, shortened.
+// B1, B4, B11, E2: the adapters read recorded output of agents. Each recording was made with the
+// tested version, shortened.
 func TestRulesReadRecordedOutput(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter

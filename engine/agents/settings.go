@@ -28,5 +28,4 @@ const (
 	artifacts         = "$" + artifactsVariable
 )
 
-// object is a JSON object of settings.
 type object = map[string]any

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Document is a file, an artifact of the run, with a text of which a question shows a part. The
-// agent can write there too, so the decision holds only for the text with this digest.
+// Document is an artifact of the run, with the text of which a question shows only a part. The
+// agent can write there too, so a decision holds only for the text with this digest.
 type Document struct {
 	Name string `json:"name"`
 	Sum  string `json:"sum"` // SHA-256

@@ -3,8 +3,8 @@
 //
 // A turn reads the version named by its handle and writes a new one atomically, under a new key;
 // the handle of its outcome names it. So a crash leaves no partial version, a repeated turn starts
-// from the same version as the first try, and an attempt that has lost its run does no damage: no
-// handle of the run names its version.
+// from the same version, and an attempt that has lost its run does no damage: no handle of the run
+// names its version.
 //
 // Sessions does this for an engine, and Resumable has the engine methods that need nothing else.
 // Store stores versions, and Files is a Store of plain files.

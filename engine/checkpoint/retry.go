@@ -10,7 +10,7 @@ import (
 )
 
 // ErrPermanent is wrapped in a Store's error that must not be retried.
-var ErrPermanent = errors.New("checkpoint: trying again is of no use")
+var ErrPermanent = errors.New("checkpoint: a retry cannot succeed")
 
 // The number of tries and the first pause, which doubles: about 11 s in total.
 const (

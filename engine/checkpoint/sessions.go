@@ -54,7 +54,7 @@ const (
 )
 
 // Fresh returns the handle of a run without a version. An engine stores it when the first turn
-// begins: if that turn is lost, it is repeated from the beginning.
+// begins, so that a lost first turn is repeated from the beginning.
 func (s Sessions) Fresh(t engine.Turn) (engine.SessionHandle, error) {
 	return s.handle(handleData{Run: t.RunID, Revision: s.Revision})
 }
@@ -102,8 +102,8 @@ func (s Sessions) storeOf(t engine.Turn) (Store, error) {
 	case s.Store != nil:
 		return s.Store, nil
 	case t.HomeDir == "":
-		return nil, errors.New("checkpoint: the run has no folder of its own: set lifecycle.Config.Dir, or the " +
-			"engine's folder or store")
+		return nil, errors.New("checkpoint: the run has no folder: configure one for runs, or the engine's " +
+			"folder or store")
 	}
 	return Files{Dir: filepath.Join(t.HomeDir, homeFolder)}, nil
 }
@@ -233,7 +233,7 @@ func CheckReply(t engine.Turn, waits bool) error {
 		return nil
 	}
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session ended where the last question was " +
-		"asked, so nothing further can be said to it: fork the run at that question"}
+		"asked, so it takes no other message: fork the run at that question"}
 }
 
 func (s Sessions) handle(n handleData) (engine.SessionHandle, error) {

@@ -251,7 +251,7 @@ func TestVersionsAreKeptInTheRunsHomeByDefault(t *testing.T) {
 	turn := attempt(1, 1, nil)
 	_, err := s.Save(t.Context(), turn, []byte("one"))
 	require.Equal(t, fsm.CodeEngineUnavailable, code(t, err))
-	require.ErrorContains(t, err, "lifecycle.Config.Dir")
+	require.ErrorContains(t, err, "configure one for runs")
 
 	turn.HomeDir = home
 	h := save(t, s, turn, "one")

@@ -19,7 +19,6 @@ func NewAgent(newAgent func(context.Context) (adk.Agent, error), cfg Config) (*E
 	return newEngine(cfg, true, agent{newAgent}.run)
 }
 
-// agent runs turns of an agent.
 type agent struct {
 	make func(context.Context) (adk.Agent, error)
 }

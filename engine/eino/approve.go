@@ -60,7 +60,6 @@ func (a approvedTool) InvokableRun(ctx context.Context, arguments string, opts .
 	return result, err
 }
 
-// question is the question about the call.
 func (a approvedTool) question(ctx context.Context, arguments string) (interaction.Question, error) {
 	info, err := a.Info(ctx)
 	if err != nil {

@@ -18,8 +18,8 @@ type Config struct {
 	// revisions.
 	Revision string
 
-	// Dir is a different folder for the checkpoints, with a folder per run, which the host removes
-	// with the run. All processes that execute runs must share it.
+	// Dir replaces the run's folder: it has a subfolder per run, which the host removes with the
+	// run. All processes that execute runs must share it.
 	Dir string
 	// Store stores the checkpoints instead: a compose.CheckPointStore of the host that keeps them
 	// across restarts. Each key is written once.
@@ -52,7 +52,6 @@ const (
 	EndsTurn
 )
 
-// sessions returns where the engine stores its sessions.
 func (c Config) sessions() checkpoint.Sessions {
 	s := checkpoint.Sessions{Engine: c.Name, Version: "1", Revision: c.Revision, Store: c.Store}
 	if s.Engine == "" {

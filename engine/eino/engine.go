@@ -30,7 +30,7 @@ var (
 	_ engine.Brancher = (*Engine)(nil)
 )
 
-// result is how far a graph or agent came: interrupted, or to its end.
+// result is the result of a graph or agent that was interrupted or came to its end.
 type result struct {
 	interrupts []Interrupt
 	end        Result
@@ -88,7 +88,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 // runActive runs the graph or agent. The outcome is without its usage.
 func (e *Engine) runActive(ctx context.Context, p *activeTurn) (engine.Outcome, error) {
 	done, err := e.run(context.WithValue(ctx, turnKey{}, p), p)
-	// The result came too late: the run may belong to another attempt.
+	// The result is too late: the run may belong to another attempt.
 	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
@@ -185,20 +185,20 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 	case p.turn.Mode == fsm.ModeAuto:
 		return engine.Outcome{}, &engine.Failure{
 			Code: fsm.CodeEngineFailed, Detail: "interrupted at " + first.Address + ", but an automatic run asks " +
-				"nobody: " + text(first.Info),
+				"no one: " + text(first.Info),
 		}
 	case first.Gate && e.cfg.Reply == nil:
 		return engine.Outcome{}, &engine.Failure{
 			Code: fsm.CodeEngineFailed,
-			Detail: "the graph is compiled to stop at " + first.Address + ", where no node reads an answer: set " +
-				"Config.Reply, or have a node interrupt",
+			Detail: "the graph is compiled to stop at " + first.Address + ", where no node reads an answer: " +
+				"configure the effect of a reply, or have a node interrupt",
 		}
 	}
 	kept := session{Checkpoints: p.checkpoints.all(), Past: p.history}
 	if kept.Checkpoints[rootID] == nil {
 		return engine.Outcome{}, &engine.Failure{
-			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with " +
-				"eino.Checkpoints()",
+			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with the " +
+				"engine's checkpoint store",
 		}
 	}
 	open, err := e.openInterrupts(p, all)
@@ -217,7 +217,6 @@ func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt)
 	return e.save(ctx, p, engine.AskAll(questions...), kept, ids...)
 }
 
-// openInterrupts are the interrupts to ask about, with their questions.
 func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt, error) {
 	if !all[0].Gate {
 		all = slices.DeleteFunc(slices.Clone(all), func(i Interrupt) bool { return i.Gate })
@@ -233,9 +232,8 @@ func (e *Engine) openInterrupts(p *activeTurn, all []Interrupt) ([]openInterrupt
 		}
 		q, _, err := approval.Fit(asked, p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
 		if err != nil {
-			return nil, failure(fmt.Errorf("the question at %s cannot be shown completely: set lifecycle.Config.Dir: "+
-				"%w",
-				in.Address, err))
+			return nil, failure(fmt.Errorf("the question at %s cannot be shown completely: configure a folder for "+
+				"runs: %w", in.Address, err))
 		}
 		if q.Ref = ""; len(all) > 1 || q.Subject != nil {
 			q.Ref = approval.Ref(in.ID)
@@ -252,7 +250,6 @@ func (p *activeTurn) goesOn(end Result) bool {
 	return r.Question != nil || r.NotDone
 }
 
-// endOutcome is the outcome of a turn in which the graph or agent came to its end.
 func (e *Engine) endOutcome(ctx context.Context, p *activeTurn, end Result) (engine.Outcome, error) {
 	o := engine.Say(end.Text)
 	o.Output = end.Output

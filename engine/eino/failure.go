@@ -32,8 +32,8 @@ func (p *activeTurn) failure(err error) error {
 	}
 	return &engine.Failure{
 		Code: fsm.CodeSessionResumeFailed, Err: err,
-		Detail: "the graph cannot continue from its checkpoint: raise Config.Revision when a graph changes so that " +
-			"old checkpoints do not fit",
+		Detail: "the graph cannot continue from its checkpoint: give a graph that cannot read old checkpoints a new " +
+			"revision",
 	}
 }
 

@@ -43,8 +43,9 @@ func init() {
 	gob.Register([]any{})
 }
 
-// Ask makes the question of an interrupt from its info: an interaction.Question, an Asker, or
-// otherwise an open question with its text: a string, an error, a fmt.Stringer, or its JSON.
+// Ask makes the question of an interrupt from its info: an interaction.Question or an Asker as it
+// is; for any other, an open question with its text (a string, an error or a fmt.Stringer, else its
+// JSON).
 func Ask(i Interrupt) interaction.Question {
 	switch info := i.Info.(type) {
 	case interaction.Question:

@@ -16,7 +16,7 @@ import (
 // session is the data for the next turn: a version of package checkpoint, as JSON.
 type session struct {
 	// Open is the interrupt that waits for its answer, and Together are several that wait together.
-	// At most one of them is set.
+	// At most one field is set.
 	Open     *openInterrupt  `json:"open,omitempty"`
 	Together []openInterrupt `json:"together,omitempty"`
 	// Checkpoints are Eino's, by their ids.
@@ -91,7 +91,6 @@ type turnCheckpoints struct {
 	byID map[string][]byte // guarded by mu
 }
 
-// Get returns a checkpoint.
 func (p *turnCheckpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +109,6 @@ func (p *turnCheckpoints) Set(_ context.Context, id string, body []byte) error {
 	return nil
 }
 
-// all returns the current checkpoints.
 func (p *turnCheckpoints) all() map[string][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// activeTurn is a turn in which a graph or agent runs.
 type activeTurn struct {
 	turn   engine.Turn
 	sink   engine.Sink

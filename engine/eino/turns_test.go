@@ -44,7 +44,7 @@ func TestToolOfAnAgentAsksAndGetsTheAnswer(t *testing.T) {
 	require.EqualValues(t, 1, shop.paid.Load())
 }
 
-// K1: concurrent interrupts are asked together, and each answer is for one of them.
+// K1: concurrent interrupts are asked together, and each answer belongs to one interrupt.
 func TestK1QuestionsOfSeveralToolsAreAskedTogether(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR", "3 EUR"), eino.Config{})
@@ -74,8 +74,8 @@ func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	require.Equal(t, "9 messages so far. What shall I pay?", s.Do("hello once more").FinalText)
 }
 
-// E4, I2: two concurrent attempts of a turn, one of which has lost its run, start from the same
-// checkpoint, and each leaves its own.
+// E4, I2: two concurrent attempts of a turn, the first of which has lost its run, start from the
+// same checkpoint, and each leaves its own.
 func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})
@@ -138,7 +138,7 @@ func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 		require.NoError(t, err)
 		f := s.Fails("yes")
 		require.Equal(t, fsm.CodeSessionResumeFailed, f.Code)
-		require.ErrorContains(t, f, "Config.Revision")
+		require.ErrorContains(t, f, "a new revision")
 	})
 	t.Run("a node that fails when it is resumed", func(t *testing.T) {
 		s := parked(t)
@@ -173,7 +173,7 @@ func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	s.Turn.Mode = fsm.ModeAuto
 	f := s.Fails("5 EUR")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
-	require.Contains(t, f.Detail, "asks nobody")
+	require.Contains(t, f.Detail, "asks no one")
 }
 
 // gated is a graph that is compiled to stop before it pays; its state is the decision.
@@ -225,7 +225,7 @@ func TestN2AnUnusableSchemaIsRefused(t *testing.T) {
 func TestGateNeedsConfigReply(t *testing.T) {
 	var shop till
 	f := gated(t, &shop, eino.Config{}).Fails("5 EUR")
-	require.Contains(t, f.Detail, "Config.Reply")
+	require.Contains(t, f.Detail, "configure the effect of a reply")
 
 	for answer, paid := range map[string]int64{"yes": 1, "no": 0} {
 		shop.paid.Store(0)
@@ -271,7 +271,7 @@ func TestGraphWithoutCheckpointStoreFails(t *testing.T) {
 	require.NoError(t, err)
 	e, err := eino.New(compiled, eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
-	require.Contains(t, enginetest.NewTalk(t, e).Fails("5 EUR").Detail, "eino.Checkpoints()")
+	require.Contains(t, enginetest.NewTalk(t, e).Fails("5 EUR").Detail, "the engine's checkpoint store")
 }
 
 // A panic in a node or an agent fails the turn.

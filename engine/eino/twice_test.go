@@ -54,7 +54,7 @@ func TestEinoAloneResumesACheckpointTwice(t *testing.T) {
 	require.EqualValues(t, 2, shop.paid.Load())
 }
 
-// stores reopen what was stored.
+// stores reopen the stored data.
 var stores = []struct {
 	name string
 	open func(t *testing.T) func() store.Store

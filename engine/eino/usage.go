@@ -12,7 +12,6 @@ import (
 	handlers "github.com/cloudwego/eino/utils/callbacks"
 )
 
-// countUsage is a handler that adds up the usage that a graph's chat models report.
 func countUsage(u *usage) callbacks.Handler {
 	on := &handlers.ModelCallbackHandler{
 		OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *model.CallbackOutput) context.Context {

@@ -38,7 +38,7 @@ var endings = []scene{
 				require.Empty(w, entries, "the agent was never started")
 			}
 		}},
-	{name: "I2: an attempt that is no longer the run's stops, though nobody canceled it", real: true,
+	{name: "I2: an attempt that is no longer the run's stops, though no one canceled it", real: true,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			g := r.startUntil("begun", "touch begun", "await go", "say one", "say two", "say three", "hang")

@@ -11,24 +11,23 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// FakeAgent is an engine without a process; Turn is its turn. A test that needs more embeds it,
-// writes its own RunTurn, and calls Enter at the beginning of each turn. With the profile
-// sticky_process it remembers which runs have a resident process. The zero value has no profile.
+// FakeAgent is an engine without a process, whose turn is the function Turn. For more, embed it,
+// write RunTurn, and call Enter at the beginning of each turn. With the profile sticky_process it
+// remembers which runs have a resident process. The zero value has no profile.
 type FakeAgent struct {
 	Kind   fsm.Profile
 	Reason string // of the profile
 	Turn   engine.Func
 
-	mu       sync.Mutex
-	resident map[string]bool               // guarded by mu; by run
-	onLoss   func(runID string, why error) // guarded by mu
+	mu       sync.Mutex      // guards the fields below
+	resident map[string]bool // by run
+	onLoss   func(runID string, why error)
 }
 
 var _ engine.Resident = (*FakeAgent)(nil)
 
 var errKilled = errors.New("killed")
 
-// Profile implements engine.Engine.
 func (a *FakeAgent) Profile(context.Context) (engine.Profile, error) {
 	return engine.Profile{Kind: a.Kind, Reason: a.Reason}, nil
 }
@@ -73,7 +72,6 @@ func (a *FakeAgent) living() []string {
 	return slices.Sorted(maps.Keys(a.resident))
 }
 
-// End implements engine.Resident.
 func (a *FakeAgent) End(_ context.Context, runID string) error {
 	a.remove(runID)
 	return nil

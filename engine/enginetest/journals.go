@@ -13,7 +13,7 @@ import (
 
 // plain: plain code in the engine's process.
 var plain = []scene{
-	{name: "B1, J10: a function that panics has failed, and the engine goes on", applies: isPlain,
+	{name: "B1, J10: a function that panics has failed, and the engine continues", applies: isPlain,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			r.waits("note first", "ask What next?")
@@ -31,7 +31,7 @@ var plain = []scene{
 
 // journals: an agent that replays its run's journal.
 var journals = []scene{
-	{name: "M1: what was kept is not done again in later turns", applies: hasJournal, play: func(w *world) {
+	{name: "M1: a stored step is not executed again in later turns", applies: hasJournal, play: func(w *world) {
 		r := w.newRun("r1")
 		r.waits("touch one", "ask What next?")
 		r.remove("one")
@@ -40,7 +40,7 @@ var journals = []scene{
 		require.Equal(w, "ok", r.do("touch three", "final ok").FinalText)
 		require.Equal(w, []string{"three"}, r.files())
 	}},
-	{name: "M1, E4: a turn whose host is lost goes on where it was, on another host", applies: hasJournal,
+	{name: "M1, E4: a turn whose host is lost continues on another host", applies: hasJournal,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			r.lose(r.startUntil("begun", "note first", "touch once", "touch begun", "await go", "touch after",
@@ -54,7 +54,7 @@ var journals = []scene{
 			require.Contains(w, r.files(), "after")
 			require.NotNil(w, o.Session)
 		}},
-	{name: "M1, E4: an answer is not lost with the host of its turn, and is taken once", applies: hasJournal,
+	{name: "M1, E4: an answer is not lost with the host of its turn, and is used once", applies: hasJournal,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			r.waits("note first", "ask What next?")
@@ -67,7 +67,7 @@ var journals = []scene{
 			require.NotContains(w, r.files(), "once")
 			require.Equal(w, "first | second | third", r.do("note third", "recall").FinalText)
 		}},
-	{name: "I2: what an attempt does that is no longer the run's is not kept", applies: hasJournal,
+	{name: "I2: an attempt that is no longer the run's stores nothing", applies: hasJournal,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			g := r.startUntil("begun", "touch begun", "await go", "touch late")
@@ -76,9 +76,9 @@ var journals = []scene{
 			r.touch("go")
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)
 			require.Equal(w, kept, r.storedEntries())
-			require.NotContains(w, r.files(), "late", "it has gone on though nothing is kept any more")
+			require.NotContains(w, r.files(), "late", "it has continued though nothing is kept any more")
 		}},
-	{name: "M1: what cannot be kept any more fails the turn, and nothing is done after it", applies: hasJournal,
+	{name: "M1: a step that cannot be stored fails the turn, and no other is executed", applies: hasJournal,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			r.size = &interaction.JournalSize{Entries: interaction.MaxJournalEntries}
@@ -86,7 +86,7 @@ var journals = []scene{
 			require.Equal(w, fsm.CodeEngineFailed, failure(w, o, err))
 			require.Equal(w, []string{"one"}, r.files())
 		}},
-	{name: "M1: a host that keeps no journals is refused before anything is done", applies: hasJournal,
+	{name: "M1: a host without journals is refused before anything is executed", applies: hasJournal,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			turn := r.next(Script("touch one", "final ok"))

@@ -39,9 +39,8 @@ var models = []scene{
 			require.Contains(w, strings.Join(heard[len(heard)-1].Results, "\n"), interaction.DoneMarker,
 				"the tool has run")
 		}},
-	// Some real agents save a turn only after some progress, so only the text before it must be
-	// known.
-	{name: "E4: a run goes on after its process was killed in the middle of a later turn", real: true,
+	// Some real agents save a turn only after some progress, so only earlier text must survive.
+	{name: "E4: a run continues after its process was killed in the middle of a later turn", real: true,
 		applies: both(isModel, both(onLinux, isResumable)), play: func(w *world) {
 			r := w.newRun("r1")
 			r.waits("note first", "ask What next?")
@@ -65,7 +64,7 @@ var models = []scene{
 				require.Equal(w, "one half and the other", o.FinalText)
 			}
 		}},
-	{name: "I11: broken UTF-8 of the model hurts nobody", real: true, applies: isModel, play: func(w *world) {
+	{name: "I11: broken UTF-8 of the model does no harm", real: true, applies: isModel, play: func(w *world) {
 		o, err := w.newRun("r1").execute(w.ctx, Script(`final "f\xff\xfex"`))
 		require.NoError(w, err)
 		require.NotEmpty(w, w.questions())
@@ -74,12 +73,12 @@ var models = []scene{
 		}
 		require.True(w, utf8.ValidString(o.FinalText+o.Process.Detail))
 	}},
-	{name: "I11: a long text of many pieces is taken to its end", real: true, applies: isModel, play: func(w *world) {
+	{name: "I11: a long text of many pieces is read to its end", real: true, applies: isModel, play: func(w *world) {
 		o := w.newRun("r1").do("flood 500")
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, 500, strings.Count(o.FinalText, "wave "))
 	}},
-	{name: "nothing of the host's environment reaches the agent that was not named", real: true, applies: both(isModel,
+	{name: "the agent sees only the named variables of the host", real: true, applies: both(isModel,
 		onLinux), play: func(w *world) {
 		w.setenv("INTERLUDE_TEST_SECRET", "hunter2")
 		r := w.newRun("r1")

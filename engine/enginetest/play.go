@@ -28,7 +28,6 @@ type stage interface {
 	act(s Step) (ok bool, err error)
 }
 
-// play performs the steps of a session's last input.
 func play(ctx context.Context, inputs []string, artifacts string, on stage) error {
 	for _, s := range Steps(inputs[len(inputs)-1]) {
 		if s.Word == "in" {
@@ -88,7 +87,6 @@ func awaiting(dir, name string) func(context.Context) error {
 	return func(ctx context.Context) error { return script.AwaitFile(ctx, filepath.Join(dir, name)) }
 }
 
-// touch makes the file atomically.
 func touch(dir, name, content string) error {
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {

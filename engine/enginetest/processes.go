@@ -27,7 +27,8 @@ var processes = []scene{
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)
 			r.gone("self", "child")
 		}},
-	{name: "I6: cancel also ends what left the group and holds the output open", applies: both(isProgram, onLinux),
+	{name: "I6: cancel also ends a process that left the group and holds the output open",
+		applies: both(isProgram, onLinux),
 		play: func(w *world) {
 			r := w.newRun("r1")
 			g := r.startUntil("begun", "pid self", "detach astray", "touch begun", "hang")
@@ -68,7 +69,7 @@ var processes = []scene{
 			require.Equal(w, 3, o.Process.ExitCode)
 		}
 	}},
-	{name: "I11: a line of 10 MB is passed over, with a diagnostic", applies: isProgram, play: func(w *world) {
+	{name: "I11: a line of 10 MB is skipped, with a diagnostic", applies: isProgram, play: func(w *world) {
 		o := w.newRun("r1").do("long 10485760", "final still here")
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "still here", o.FinalText)
@@ -86,7 +87,7 @@ var processes = []scene{
 		require.Regexp(w, "^f\uFFFD+x$", o.FinalText)
 		require.True(w, warned(o, fsm.WarnEngineOutputInvalidUTF8), "%v", o.Diagnostics)
 	}},
-	{name: "I11: broken JSON is passed over, with a bounded number of diagnostics", applies: isProgram,
+	{name: "I11: broken JSON is skipped, with a bounded number of diagnostics", applies: isProgram,
 		play: func(w *world) {
 			o := w.newRun("r1").do("raw "+quoted(strings.Repeat("{\"type\": oops\nnull\n[1]\n\n", 500)),
 				"final still here")
@@ -95,7 +96,7 @@ var processes = []scene{
 			require.True(w, warned(o, fsm.WarnEngineOutputMalformed), "%v", o.Diagnostics)
 			require.Less(w, len(o.Diagnostics), 50)
 		}},
-	{name: "J11: a pipe, a link or a folder in the place of a transcript blocks nobody, and nothing is written " +
+	{name: "J11: a pipe, a link or a folder in the place of a transcript blocks no one, and nothing is written " +
 		"elsewhere", applies: isProgram, play: func(w *world) {
 		victim := filepath.Join(w.dir, "victim")
 		require.NoError(w, os.WriteFile(victim, []byte("theirs"), 0o600))
@@ -119,13 +120,13 @@ var processes = []scene{
 			}
 		}
 	}},
-	{name: "nothing of the host's environment reaches the agent that was not named", applies: isProgram,
+	{name: "the agent sees only the named variables of the host", applies: isProgram,
 		play: func(w *world) {
 			w.setenv("INTERLUDE_TEST_SECRET", "hunter2")
 			o := w.newRun("r1").do("args")
 			require.NotContains(w, o.FinalText, "hunter2")
 		}},
-	{name: "J11: temporary files go with their process, and no two have the same folder for them",
+	{name: "J11: temporary files are removed with their process, and no two processes share a folder",
 		applies: isProgram, play: func(w *world) {
 			r := w.newRun("r1")
 			seen := map[string]bool{os.TempDir(): true}

@@ -57,9 +57,9 @@ type program struct {
 // output) and turn_end. Sessions are files in its working folder.
 func Main() int {
 	flags := flag.NewFlagSet(string(agentName), flag.ContinueOnError)
-	input := flags.String("input", "", "what the agent is told")
-	artifacts := flags.String("artifacts", ".", "folder for what is made")
-	session := flags.String("session", "", "session to go on with")
+	input := flags.String("input", "", "the input of the agent")
+	artifacts := flags.String("artifacts", ".", "folder for created files")
+	session := flags.String("session", "", "session to continue")
 	stays := flags.Bool("resident", false, "read one {\"input\": …} a line")
 	lingers := flags.String("linger", "", "say nothing, ignore TERM, make this file, and never end")
 	if err := flags.Parse(os.Args[2:]); err != nil {
@@ -119,13 +119,12 @@ func (p *program) turn(input string) int {
 	return 0
 }
 
-// print writes and flushes a line of key-value pairs.
 func (p *program) print(kind string, pairs ...any) {
 	line := map[string]any{"type": kind}
 	for i := 0; i < len(pairs); i += 2 {
 		line[fmt.Sprint(pairs[i])] = pairs[i+1]
 	}
-	_ = json.NewEncoder(p.out).Encode(line) // the reader has left: the engine ends this process
+	_ = json.NewEncoder(p.out).Encode(line) // if the reader has left, the engine ends this process
 	_ = p.out.Flush()
 }
 

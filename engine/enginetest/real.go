@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// isAlone: the engine has no state of a run in memory, since the agent is another process or
-// replays the journal.
+// isAlone: the engine keeps no state of a run in memory: the agent is another process or replays
+// the journal.
 func isAlone(w *world) bool { return w.Program || w.Model != nil || w.Journal }
 
 // isSeen: the agent's process can be found from outside.
@@ -92,7 +92,6 @@ func (w *world) nothingLeft() {
 	}
 }
 
-// lastAsked returns the number of the last request to the model.
 func (w *world) lastAsked() int {
 	all := w.Model.Requests()
 	if len(all) == 0 {

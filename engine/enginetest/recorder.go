@@ -13,15 +13,15 @@ import (
 // Recorder is a Sink that records all calls and has a journal. The zero value is ready; it is safe
 // for concurrent use.
 type Recorder struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields below
 	messages []engine.Message
 	handles  []engine.SessionHandle
 	warnings []interaction.Diagnostic
 	journal  []engine.JournalEntry
-	size     *interaction.JournalSize // guarded by mu; of the journal
-	paths    map[string]bool          // guarded by mu; of its entries
-	refusal  error                    // guarded by mu; the error of every call, if set
-	changed  chan struct{}            // guarded by mu; closed and replaced on each report
+	size     *interaction.JournalSize // of the journal
+	paths    map[string]bool          // of its entries
+	refusal  error                    // the error of every call, if set
+	changed  chan struct{}            // closed and replaced on each report
 }
 
 var (

@@ -12,7 +12,7 @@ import (
 
 // residents: an agent whose process lives through all turns of its run.
 var residents = []scene{
-	{name: "D3, D4: one process takes all turns, until it is ended", real: true, applies: both(isResident, isSeen),
+	{name: "D3, D4: one process executes all turns, until it is ended", real: true, applies: both(isResident, isSeen),
 		play: func(w *world) {
 			r, e := w.newRun("r1"), w.resident()
 			r.do(r.naming("first", "ask What next?")...)
@@ -44,7 +44,7 @@ var residents = []scene{
 		}
 		require.Equal(w, first, r.named("second"))
 	}},
-	{name: "J11: two hosts that share the engine have each a process of its own for runs of one id",
+	{name: "J11: two hosts that share the engine have separate processes for runs of one id",
 		applies: both(isResident, isSeen), play: func(w *world) {
 			e, ok := w.engine.(engine.Scoped)
 			require.True(w, ok, "an engine that keeps processes between turns can keep them for one host: see "+
@@ -102,7 +102,7 @@ var residents = []scene{
 		require.NoError(w, w.resident().End(w.ctx, r.turn.RunID))
 		require.Equal(w, []string{r.turn.RunID}, lost())
 	}},
-	{name: "D6: an answer finds the process missing, also when nobody watches", real: true, applies: both(isResident,
+	{name: "D6: an answer finds the process missing, also without a watcher", real: true, applies: both(isResident,
 		isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		r.do(r.naming("self", "ask What next?")...)
@@ -119,7 +119,7 @@ var residents = []scene{
 			o, err := r.execute(w.ctx, Script("final I should not speak"))
 			require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
 		}},
-	{name: "I6: a canceled turn takes its process along, and that is no loss", real: true, applies: both(isResident,
+	{name: "I6: a canceled turn ends its process, and that is not a loss", real: true, applies: both(isResident,
 		isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		lost := w.losses()
@@ -131,10 +131,10 @@ var residents = []scene{
 		r.goneAre(self)
 		require.Empty(w, lost())
 	}},
-	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram),
+	{name: "output of a process between its turns does not belong to the next one", applies: both(isResident, isProgram),
 		play: func(w *world) {
 			r := w.newRun("r1")
-			r.do("final one", "late said") // continues after the turn's end: a late final text and a late end
+			r.do("final one", "late said") // after the turn's end: a late final text and a second end
 			r.await("said")
 			o := r.do("final two")
 			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)

@@ -11,7 +11,7 @@ import (
 
 // sessions: how a run continues after a wait.
 var sessions = []scene{
-	{name: "D5: a later turn knows what the earlier ones were told, and asked", real: true, play: func(w *world) {
+	{name: "D5: a later turn knows the inputs and questions of the earlier ones", real: true, play: func(w *world) {
 		r := w.newRun("r1")
 		o := r.waits("note first", "ask What next?")
 		require.Equal(w, "What next?", asked(w, o))
@@ -30,7 +30,7 @@ var sessions = []scene{
 		require.Equal(w, engine.OK, o.Process.Status)
 		require.NotNil(w, o.Session)
 	}},
-	{name: "B11: another host of the same engine resumes by the handle alone", real: true, applies: both(isAlone,
+	{name: "B11: another host of the same engine resumes with only the handle", real: true, applies: both(isAlone,
 		isResumable), play: func(w *world) {
 		r := w.newRun("r1")
 		r.waits("note first", "ask What next?")
@@ -42,7 +42,7 @@ var sessions = []scene{
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "first | second", o.FinalText)
 	}},
-	{name: "E2: a session that is gone is SESSION_RESUME_FAILED", real: true, applies: isResumable,
+	{name: "E2: a missing session is SESSION_RESUME_FAILED", real: true, applies: isResumable,
 		play: func(w *world) {
 			r := w.newRun("r1")
 			o := r.waits("ask What next?")
@@ -78,7 +78,7 @@ var sessions = []scene{
 				Data: o.Session.Data}),
 				engine.ErrHandleRefused)
 		}},
-	{name: "E4: a run goes on after its process was killed in the middle of its first turn", applies: both(isProgram,
+	{name: "E4: a run continues after its process was killed in the middle of its first turn", applies: both(isProgram,
 		isResumable), play: func(w *world) {
 		r := w.newRun("r1")
 		g := r.startUntil("begun", "note first", "pid self", "touch begun", "hang")

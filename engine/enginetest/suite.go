@@ -37,8 +37,7 @@ type Harness struct {
 	// an agent receives its folder in the input, and its session may be unknown until the turn
 	// ends.
 	Journal bool
-	// Patience bounds each wait of a case, reached only on a broken promise. One minute if zero,
-	// five with a Model.
+	// Patience bounds each wait of a case. One minute if zero, five with a Model.
 	Patience time.Duration
 }
 
@@ -313,7 +312,6 @@ func (r *run) touch(file string) {
 	require.NoError(r, touch(r.turn.ArtifactDir, file, ""))
 }
 
-// pid returns the process number in the file.
 func (r *run) pid(file string) int {
 	r.Helper()
 	r.await(file)

@@ -19,13 +19,13 @@ var turns = []scene{
 		require.Equal(w, "three", o.FinalText)
 		require.Equal(w, []string{"one", "two"}, r.Messages())
 	}},
-	{name: "B4: a done marker arrives as the agent wrote it, on a line of its own", real: true, play: func(w *world) {
+	{name: "B4: a done marker arrives as the agent wrote it, on a separate line", real: true, play: func(w *world) {
 		o := w.newRun("r1").do("done all is well")
 		reading := w.reading(o)
 		require.True(w, reading.Done)
 		require.Equal(w, "all is well", strings.TrimSpace(reading.Text))
 	}},
-	{name: "B4: a done marker in JSON arrives, with the output beside it", real: true, play: func(w *world) {
+	{name: "B4: a done marker in JSON arrives with the output", real: true, play: func(w *world) {
 		o := w.newRun("r1").do(`output {"answer":9007199254740993,"` + interaction.DoneMarker + `":true}`)
 		reading := w.reading(o)
 		require.True(w, reading.Done)
@@ -53,7 +53,7 @@ var turns = []scene{
 		require.Equal(w, "Really?", asked(w, r.do("ask Really?")))
 		require.True(w, w.reading(r.do("done all is well")).Done)
 	}},
-	{name: "B2: structured output is handed over as it is, with its large numbers", play: func(w *world) {
+	{name: "B2: structured output is returned unchanged, with its large numbers", play: func(w *world) {
 		o := w.newRun("r1").do(`output {"answer":9007199254740993}`, "final here")
 		require.JSONEq(w, `{"answer":9007199254740993}`, string(o.Output))
 		require.Contains(w, string(o.Output), "9007199254740993")
@@ -76,7 +76,7 @@ var turns = []scene{
 				"the model failed, not the engine: %v",
 				err)
 		}},
-	{name: "I11: a flood of messages is taken in order and to its end", play: func(w *world) {
+	{name: "I11: a flood of messages is stored in order and to its end", play: func(w *world) {
 		r := w.newRun("r1")
 		o := r.do("flood 5000", "final dry")
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
@@ -85,7 +85,7 @@ var turns = []scene{
 		require.Len(w, got, 5000)
 		require.True(w, strings.HasPrefix(got[4999], "wave 4999 "))
 	}},
-	{name: "a turn without a word is a turn", play: func(w *world) {
+	{name: "a turn without any text is a turn", play: func(w *world) {
 		r := w.newRun("r1")
 		require.NotPanics(w, func() {
 			o := r.do()
@@ -103,7 +103,7 @@ var turns = []scene{
 			require.Equal(w, strings.ReplaceAll(odd, "\n", " | "), o.FinalText)
 		}
 	}},
-	{name: "two runs at one time do not know of each other", real: true, play: func(w *world) {
+	{name: "two concurrent runs do not know of each other", real: true, play: func(w *world) {
 		a := w.newRun("a").start("note I am a", "touch here", "await go", "recall")
 		b := w.newRun("b").start("note I am b", "touch here", "await go", "recall")
 		a.reach("here") // both turns are under way

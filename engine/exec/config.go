@@ -69,11 +69,10 @@ type Config struct {
 	// usually in HomeDir, and removed with the process.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env or Set whose values are redacted from the agent's output:
-	// redact.Mask replaces them in transcripts, messages, the final text, structured output,
-	// warnings and errors. A value that is too short (redact.MinValue) fails the turn. Package
-	// redact lists the encodings that are recognized. Files that the agent writes, and a secret
-	// split over several lines of the transcript, are not redacted.
+	// Secrets names variables of Env or Set whose values, read at the start of the process, are
+	// redacted from everything that the turn reports, and from its transcripts line by line
+	// (package redact). A value that is too short (redact.MinValue) fails the turn. Files that the
+	// agent writes are not redacted.
 	Secrets []string
 	// Prepare is called before a process is started for a turn, for example to write settings into
 	// the run's HomeDir. It may be called again for the same turn by a later host, and concurrently
@@ -83,17 +82,17 @@ type Config struct {
 
 	// Sandbox may change how a turn's agent is started: in bwrap, as a separate Unix user per run
 	// (SysProcAttr.Credential), or with process.Contain. Without it all agents have the rights of
-	// the host's user, and can read each other's homes; see process.Command. The folder of TMPDIR
-	// in cmd.Env must exist in the sandbox. Sandbox is not called for VersionArgs and other
-	// queries, which see no run. Its error is ENGINE_UNAVAILABLE.
+	// the host's user, and can read each other's homes. The folder of TMPDIR in cmd.Env must exist
+	// in the sandbox. Sandbox is not called for VersionArgs and other queries, which see no run.
+	// Its error is ENGINE_UNAVAILABLE.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	Format Format
 	// Rules interpret a line; all matching rules apply, in order.
 	Rules []Rule
-	// A resumed turn that failed reports that its session is lost (SESSION_RESUME_FAILED) by a rule
-	// with the action ResumeFailed, or by one of these: ResumeFailed matches its error output or
-	// the text of its Failure; ResumeFailedStatus are exit statuses, from 1 to 255.
+	// A failed resumed turn counts as a lost session (SESSION_RESUME_FAILED) if a rule with the
+	// action ResumeFailed has matched, if ResumeFailed matches its error output or the text of its
+	// Failure, or if its exit status is in ResumeFailedStatus (each from 1 to 255).
 	ResumeFailed       *regexp.Regexp
 	ResumeFailedStatus []int
 	// KeepsSession says that a resumed session keeps its id: an agent that reports another id has
@@ -101,9 +100,8 @@ type Config struct {
 	// one to resume.
 	KeepsSession bool
 
-	// StateDir stores a record for each process, by which Reap finds the processes of a dead host.
-	// It must be on this machine and outlive the processes. Empty: the user's folder in the
-	// system's temporary folder, which is refused if others can write to it.
+	// StateDir is the folder of the process records by which Reap finds the processes of a dead
+	// host; see process.NewTable.
 	StateDir string
 
 	Grace     time.Duration // between TERM and KILL; 0: 5 s

@@ -24,7 +24,7 @@ type Engine struct {
 
 var _ process.Engine = (*Engine)(nil)
 
-// New checks the configuration. Profile and each turn look for the program.
+// New validates the configuration. Only Profile and the turns look for the program.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
@@ -46,8 +46,8 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	case e.cfg.Resident:
 		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: what + " is configured to stay resident"}, nil
 	case len(e.cfg.ResumeArgs) == 0:
-		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured for single turns: it has no " +
-			"ResumeArgs, so a turn that asks fails"}, nil
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured without a way to " +
+			"resume a session, so a turn that asks fails"}, nil
 	default:
 		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured to resume by its session id"},
 			nil
@@ -103,7 +103,6 @@ func (e *Engine) execute(t *turn) (engine.Outcome, error) {
 	return e.singleTurn(t)
 }
 
-// singleTurn runs one process for the turn.
 func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	errs, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
@@ -163,7 +162,7 @@ func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*pr
 	switch {
 	case errors.Is(err, syscall.E2BIG):
 		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system " +
-			"permits for an argument: use Config.Stdin", Err: err}
+			"permits for an argument: configure the agent to read it from standard input", Err: err}
 	case err != nil:
 		return nil, process.NotStarted(err)
 	}

@@ -238,7 +238,7 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 		"the lifecycle has no folder": {
 			turn: func(t *engine.Turn) {
 				t.WorkDir = ""
-			}, code: fsm.CodeEngineUnavailable, detail: "set lifecycle.Config.Dir",
+			}, code: fsm.CodeEngineUnavailable, detail: "configure a folder for runs",
 		},
 		"I3: the workspace is missing": {
 			turn: func(t *engine.Turn) {
@@ -248,7 +248,7 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 		"the input is too long for an argument": {
 			turn: func(t *engine.Turn) {
 				t.Prompt = strings.Repeat("x", 8<<20)
-			}, code: fsm.CodeEngineFailed, detail: "use Config.Stdin",
+			}, code: fsm.CodeEngineFailed, detail: "read it from standard input",
 		},
 		"there is no session to give the answer to": {
 			turn: func(t *engine.Turn) {
@@ -287,7 +287,7 @@ func TestProfileDescribesTheInstalledAgent(t *testing.T) {
 	cfg.ResumeArgs = nil
 	p, err = started(t, cfg).Profile(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, p.Reason, "no ResumeArgs")
+	require.Contains(t, p.Reason, "without a way to resume a session")
 
 	p, err = started(t, staying(t, t.TempDir())).Profile(t.Context())
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// messages are the assistant's texts in one turn. The last one becomes the final text rather than
-// an intermediate message, so a message is sent only when the next one has arrived.
+// messages are the assistant's texts in one turn. The last one is the final text, so a message is
+// sent only when the next one arrives.
 type messages struct {
 	limit       int // bytes of a text
 	secrets     *redact.Redactor

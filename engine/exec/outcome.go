@@ -114,7 +114,6 @@ func (t *turn) process(end ending, broken error) engine.Process {
 	return engine.Process{Status: engine.OK}
 }
 
-// resumeRefused reports whether a resumed turn failed because its session is lost.
 func (t *turn) resumeRefused(code int, stderr string) bool {
 	if !t.resumed || code == 0 && t.evidence.failed == nil {
 		return false
@@ -133,12 +132,10 @@ func (t *turn) failureText(stderr string) string {
 	return stderr
 }
 
-// saysComplete reports whether a Complete rule is configured.
 func (c Config) saysComplete() bool {
 	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Do == Complete })
 }
 
-// redacted is the outcome without secrets.
 func (t *turn) redacted(o engine.Outcome) engine.Outcome {
 	o.FinalText = process.Cut(t.secrets.String(o.FinalText), t.cfg.MaxOutput)
 	o.Process.Detail = t.secrets.String(o.Process.Detail)
@@ -148,7 +145,6 @@ func (t *turn) redacted(o engine.Outcome) engine.Outcome {
 	return o
 }
 
-// errRedacted is an error whose text contained a secret.
 type errRedacted struct {
 	text string
 	err  error
@@ -156,8 +152,7 @@ type errRedacted struct {
 
 func (e *errRedacted) Error() string { return e.text }
 
-// Is reports whether the error is of a kind. There is no Unwrap, because the cause's text contains
-// the secret.
+// Is compares with the cause. There is no Unwrap, because the cause's text contains the secret.
 func (e *errRedacted) Is(target error) bool { return errors.Is(e.err, target) }
 
 // redactError returns err with secrets removed from its text. An engine.Failure keeps its code.

@@ -57,7 +57,7 @@ func TestReasonForTheEndOverridesTheOutput(t *testing.T) {
 	limited := r()
 	ctx, exceed := context.WithCancelCause(t.Context())
 	exceed(errLimit{"no output for 1s"})
-	limited.limits.ctx = ctx //nolint:fatcontext // it stands for the turn's
+	limited.limits.ctx = ctx //nolint:fatcontext // in place of the turn's
 	o, err = limited.outcome(fine, nil)
 	require.NoError(t, err)
 	require.Equal(t, engine.TimedOut, o.Process.Status)

@@ -26,7 +26,6 @@ func (p *resident) Release() {
 	p.errs.Close()
 }
 
-// errInputNotRead: the agent has not yet read all of its input.
 var errInputNotRead = errors.New("exec: the agent did not read its input")
 
 // residentTurn sends the input to the run's process, which it starts for the first turn.

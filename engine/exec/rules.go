@@ -89,7 +89,6 @@ func (r Rule) check() error {
 	return nil
 }
 
-// matches reports whether the rule applies to the line.
 func (r Rule) matches(line map[string]any) bool {
 	for path, want := range r.Match {
 		path, missing := strings.CutSuffix(path, "!")

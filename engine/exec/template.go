@@ -18,10 +18,9 @@ var placeholders = map[string]bool{
 	"{run}":  true, "{attempt}": true, "{mode}": true, "{interaction}": true,
 }
 
-// autoArg is the argument that AutoArgs replace.
 const autoArg = "{auto}"
 
-// checkTemplates finds unknown placeholders, and full-auto flags without a place.
+// validateTemplates finds unknown placeholders, and full-auto flags without a place.
 func (c Config) validateTemplates() error {
 	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs, slices.Collect(maps.Values(c.Set)))
 	for _, text := range all {
@@ -39,7 +38,6 @@ func (c Config) validateTemplates() error {
 	return nil
 }
 
-// arguments expands the templates of a turn's arguments.
 func (c Config) arguments(templates []string, values map[string]string, mode fsm.Mode) []string {
 	args := make([]string, 0, len(templates)+len(c.AutoArgs))
 	flagsOver := false

@@ -55,7 +55,6 @@ func newTurn(ctx context.Context, cfg *Config, in engine.Turn, sink engine.Sink)
 	return t
 }
 
-// setSecrets redacts these secrets from everything that the turn reports.
 func (t *turn) setSecrets(r *redact.Redactor) { t.secrets, t.messages.secrets = r, r }
 
 func (t *turn) values() map[string]string {
@@ -77,7 +76,6 @@ const maxSession = 4 << 10
 // instead of resuming the run's.
 var errOtherSession = errors.New("exec: the agent began a different session instead of resuming the run's")
 
-// storeSession stores the session id immediately.
 func (t *turn) storeSession(id string) error {
 	if id == "" || id == t.session {
 		return nil
@@ -98,8 +96,8 @@ func (t *turn) storeSession(id string) error {
 	return nil
 }
 
-// checkSession refuses a session id that could be parsed as a flag. The agent chooses the id, which
-// becomes an argument of its next command line.
+// validateSession refuses a session id that could be parsed as a flag. The agent chooses the id,
+// which becomes an argument of its next command line.
 func validateSession(id string) error {
 	if len(id) > maxSession || strings.HasPrefix(id, "-") || strings.ContainsFunc(id, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is refused: want at most %d bytes, no leading dash, no "+
@@ -131,7 +129,7 @@ func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 	case h.Engine != c.Name:
 		return "", fmt.Errorf("the handle belongs to the engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
 	case len(c.ResumeArgs) == 0:
-		return "", errors.New("the agent cannot resume a session: Config has no ResumeArgs")
+		return "", errors.New("the agent is configured without a way to resume a session")
 	}
 	if err := json.Unmarshal(h.Data, &session); err != nil {
 		return "", fmt.Errorf("the handle cannot be read: %w", err)
@@ -173,7 +171,6 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) erro
 	return nil
 }
 
-// limits end the process of a turn that takes too long.
 type limits struct {
 	*process.TurnTimer
 
@@ -182,12 +179,10 @@ type limits struct {
 	lingering *time.Timer // started when the agent reports the end of its turn; nil before
 }
 
-// errLimit is the limit at which the engine ended a turn.
 type errLimit struct{ what string }
 
 func (e errLimit) Error() string { return "exec: " + e.what }
 
-// errLingering: the engine ended a single-turn process that continued after its turn.
 var errLingering = errors.New("exec: the agent reported the end of its turn, and did not exit")
 
 // startLimits ends the process if the turn is canceled or exceeds a limit, until stop is called.
@@ -216,8 +211,6 @@ func (t *turn) startLimits(p *process.Process) (stop func()) {
 	}
 }
 
-// endLingering ends a single-turn process that does not exit within the grace period after its
-// turn.
 func (t *turn) endLingering() {
 	if !t.cfg.Resident && t.limits.exceed != nil {
 		t.limits.lingering = time.AfterFunc(t.cfg.Grace, func() { t.limits.exceed(errLingering) })

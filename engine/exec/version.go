@@ -111,7 +111,6 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 
 var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// versionIn returns the first version number in a text; "" if there is none.
 func versionIn(text string) string { return versionPattern.FindString(text) }
 
 // untestedVersion returns a warning if the version is outside of Tried, else "".

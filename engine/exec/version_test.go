@@ -76,7 +76,7 @@ func TestVersionIsAskedOnceAndStoredInTheHandle(t *testing.T) {
 	}
 }
 
-// An updated program is queried again; one that cannot answer, or was removed, is no engine.
+// An updated program is queried again; a program that cannot answer, or was removed, is no engine.
 func TestReplacedProgramIsAskedAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
@@ -149,7 +149,7 @@ func TestTurnWithoutItsHomeFails(t *testing.T) {
 	e := started(t, cfg)
 	turn := job(t, "final ok")
 	_, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
-	require.ErrorContains(t, err, "lifecycle.Config.Dir")
+	require.ErrorContains(t, err, "configure a folder for runs")
 	turn.HomeDir = t.TempDir()
 	o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 	require.NoError(t, err)

@@ -57,7 +57,6 @@ func (a *Agent[In, Out]) CanBranch(_ context.Context, p engine.BranchPoint) erro
 	return nil
 }
 
-// Branch implements engine.Brancher.
 func (a *Agent[In, Out]) Branch(ctx context.Context, p engine.BranchPoint, _ engine.Turn) (
 	engine.SessionHandle, error) {
 	return p.Session, a.CanBranch(ctx, p)
@@ -124,7 +123,7 @@ func inputOf[In any](t engine.Turn) (in In, err error) {
 		if reflect.TypeFor[In]() == reflect.TypeFor[struct{}]() {
 			return in, nil
 		}
-		return in, errors.New("the run has no input (Spec.Input)")
+		return in, errors.New("the run has no input")
 	}
 	err = decode(t.InputJSON, &in)
 	return in, err

@@ -19,7 +19,6 @@ func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("%v: question %d was settled by %s", ErrUndecided, e.Answer.ID, e.Answer.Resolution)
 }
 
-// Is makes errors.Is(err, ErrUndecided) true.
 func (e *UndecidedError) Is(target error) bool { return target == ErrUndecided }
 
 // Confirm asks for a yes or a no, and accepts no other reply. The kind of q may be engine.RiskAck;
@@ -71,7 +70,6 @@ func Form[T any](c *Ctx, name string, q engine.Question) (v T, _ error) {
 	return engine.As[T](answers[0])
 }
 
-// askOnly asks a question that accepts only its options.
 func askOnly(c *Ctx, name string, q engine.Question) (engine.Answer, error) {
 	q.Only = true
 	return Ask[engine.Answer](c, name, q)

@@ -22,7 +22,6 @@ type asking struct {
 	size      int // of the questions in the run's record, in bytes
 }
 
-// answered is an answer of this turn, with the question that it answers.
 type answered struct {
 	path, name string
 	number     int // among the questions asked at its place, from 0

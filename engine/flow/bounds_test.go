@@ -156,7 +156,7 @@ func TestM1WhatAFunctionIsGiven(t *testing.T) {
 	require.NoError(t, err)
 	_, err = flow.New("f", func(*flow.Ctx, in) (out, error) { return out{}, nil }).
 		RunTurn(t.Context(), engine.Turn{Prompt: "a"}, &desk{})
-	require.ErrorContains(t, err, "the run's input does not fit function f: the run has no input (Spec.Input)")
+	require.ErrorContains(t, err, "the run's input does not fit function f: the run has no input")
 
 	for _, session := range []engine.SessionHandle{{Engine: "flow", Data: []byte("g")},
 		{Engine: "process", Data: []byte("f")}} {

@@ -15,8 +15,8 @@ import (
 // Ctx gives a function access to its run. It is valid for one turn and one goroutine, and only in
 // the function's own code: each parallel branch has its own Ctx (All), and a step or a compensation
 // must not use any. Otherwise the run is held, with an error that names both calls, before anything
-// is stored or asked. The misuse of another branch's Ctx is detected only during a call of that
-// branch, or after its end.
+// is stored or asked (for another branch's Ctx only if it is used during a call of that branch, or
+// after its end).
 //
 // Each call that writes a journal entry is a place of the function, and has a path. The function's
 // third call has the path 3. If that is All, the first call in its first branch has the path
@@ -28,9 +28,9 @@ type Ctx struct {
 	over   error  // why the branch does nothing more in this turn; nil while it continues
 	undo   []compensation
 
-	mu      sync.Mutex
-	at      place // guarded by mu; the call that uses the Ctx; zero: none
-	refused int   // guarded by mu; calls without effect after the end of the turn
+	mu      sync.Mutex // guards the fields below
+	at      place      // the call that uses the Ctx; zero: none
+	refused int        // calls without effect after the end of the turn
 }
 
 // Context returns the turn's context, which ends when the run is canceled or the host shuts down.

@@ -12,7 +12,7 @@
 //		…
 //	})
 //
-// An [Agent] is an engine: pass it to lifecycle.Config. What a function calls:
+// An [Agent] is an engine: pass it to lifecycle.Config. A function calls:
 //
 //   - [Step] executes a side effect, and [StepIn] does so in a transaction of the host's database.
 //   - [Ask] asks a person, [AskAll] asks several questions at once, and [Approve] asks for the
@@ -46,7 +46,7 @@
 //     Otherwise the run is held, and the reason names the entry of the journal and the call of the
 //     code. Version is for intended changes.
 //
-// A turn of such a function may always be repeated: set OnInterrupt to lifecycle.Repeat in
+// Turns of a function may always be repeated: set OnInterrupt to lifecycle.Repeat in
 // lifecycle.Config or in the spec.
 //
 // Neighbours: lifecycle executes the engine, whose journal is an [engine.Journal], stored with the

@@ -77,7 +77,7 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 	})
 }
 
-// J6 M1: a fork of a failed run continues after its last answers; another answer may replace one of
+// J6 M1: a fork of a failed run continues after its last answers; another answer may replace any of
 // several asked together.
 func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -61,23 +61,23 @@ type run struct {
 
 	inherited []engine.Record // of a fork
 	open      openChildren
+	undoing   bool // an earlier turn has begun to compensate: nothing else is executed
 
-	mu      sync.Mutex
-	kept    map[string]*kept         // guarded by mu; the entries of the journal, by path
-	answers map[string][]answered    // guarded by mu; answers of this turn without an entry, by path
-	pending []engine.JournalEntry    // guarded by mu; entries to write with the next ones
-	due     bool                     // guarded by mu; pending must be written before the next effect
-	asking  []*asking                // guarded by mu; the questions that the turn asks at its end
-	await   []awaiting               // guarded by mu; the children for which the run waits after the turn
-	usage   engine.Usage             // guarded by mu; of the steps of this turn
-	wake    time.Time                // guarded by mu; when the run continues; zero: it does not sleep
-	fatal   error                    // guarded by mu; why no branch can continue in this turn
-	failure error                    // guarded by mu; why the run fails once the function has returned
-	undoing bool                     // an earlier turn has begun to compensate: nothing else is executed
-	size    *interaction.JournalSize // guarded by mu; of the journal and pending
-	undos   int                      // guarded by mu; the number of compensations that may be executed
-	unread  int                      // guarded by mu; the number of entries that still have their bodies
-	tainted bool                     // guarded by mu; a Ctx was misplaced: nothing more is stored
+	mu      sync.Mutex               // guards the fields below
+	kept    map[string]*kept         // the entries of the journal, by path
+	answers map[string][]answered    // answers of this turn without an entry, by path
+	pending []engine.JournalEntry    // entries to write with the next ones
+	due     bool                     // pending must be written before the next effect
+	asking  []*asking                // the questions that the turn asks at its end
+	await   []awaiting               // the children for which the run waits after the turn
+	usage   engine.Usage             // of the steps of this turn
+	wake    time.Time                // when the run continues; zero: it does not sleep
+	fatal   error                    // why no branch can continue in this turn
+	failure error                    // why the run fails once the function has returned
+	size    *interaction.JournalSize // of the journal and pending
+	undos   int                      // the number of compensations that may be executed
+	unread  int                      // the number of entries that still have their bodies
+	tainted bool                     // a Ctx was misplaced: nothing more is stored
 }
 
 type kept struct {
@@ -286,7 +286,6 @@ func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
 	return e, nil
 }
 
-// storeEntry writes an entry, together with the pending ones.
 func storeEntry[T any](c *Ctx, at place, v *T) error {
 	e, err := entryOf(c, at, v)
 	if err != nil {
@@ -310,7 +309,7 @@ func storeLater[T any](c *Ctx, at place, v *T, due bool) error {
 	return nil
 }
 
-// writeDue writes the pending entries before an effect that may depend on one of them.
+// writeDue writes the pending entries before an effect that may depend on them.
 func (c *Ctx) writeDue() error {
 	c.run.mu.Lock()
 	due := c.run.due
@@ -365,7 +364,7 @@ func comparePaths(a, b string) int {
 	return 0
 }
 
-// order is the number in a part of a path; that of a compensation is larger than all others.
+// order is the number in a part of a path. A compensation's is larger than all others.
 func order(part string) int {
 	number, _ := strconv.Atoi(strings.TrimLeft(part, "bu"))
 	if strings.HasPrefix(part, "u") {

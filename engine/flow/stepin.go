@@ -70,7 +70,6 @@ func StepIn[Tx, T any](c *Ctx, name string, in Transaction[Tx], f func(ctx conte
 
 type writeIn = func(ctx context.Context, view any, entries ...engine.JournalEntry) error
 
-// transactedStep is one try of a step in a transaction.
 type transactedStep[Tx, T any] struct {
 	c  *Ctx
 	at place

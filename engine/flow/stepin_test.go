@@ -107,7 +107,7 @@ func (d *database) transact(ctx context.Context, do func(x *transaction, view an
 		return errors.New("the transaction is not the step")
 	}
 	if err := do(x, x); err != nil {
-		return fmt.Errorf("rolled back: %v", err) //nolint:errorlint // a host may say it in words of its own
+		return fmt.Errorf("rolled back: %v", err) //nolint:errorlint // a host may use its own words
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

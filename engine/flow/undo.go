@@ -144,14 +144,12 @@ func (c *Ctx) keepFailure(failure error) error {
 	return c.write(e)
 }
 
-// failed returns why a call has failed the run; nil if none has.
 func (r *run) failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failure
 }
 
-// compensate executes the compensations, and returns the error with which the run fails.
 func (c *Ctx) compensate(failure error) error {
 	r := c.run
 	c.over = nil

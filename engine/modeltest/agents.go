@@ -146,7 +146,6 @@ func (c Conversation) Nothing() *Call {
 	return c.Shell("true")
 }
 
-// sideInstructions match the instructions of side calls.
 var sideInstructions = regexp.MustCompile(
 	`(?i)title generator|(generate|write|create)\b.{0,40}\btitle|conversation topic|summari[sz](e|ing) (the|this|our) (conversation|chat|session)`)
 
@@ -184,7 +183,6 @@ func (c Conversation) sideAnswer() Answer {
 	return Text(string(body))
 }
 
-// maxNesting bounds the depth of the smallest value.
 const maxNesting = 32
 
 // smallest returns a value of the schema. It supports the simple schemas that agents use.

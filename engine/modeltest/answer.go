@@ -54,7 +54,6 @@ const (
 // Text returns an answer with the text.
 func Text(text string) Answer { return Answer{Pieces: []Piece{{Text: text}}} }
 
-// plan summarizes the answer for the log.
 func (a Answer) plan() string {
 	var parts []string
 	text, raw := false, false

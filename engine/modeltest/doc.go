@@ -1,7 +1,7 @@
-// Package modeltest is a scripted stand-in for the models behind agents, as httptest is for web
+// Package modeltest is a scripted substitute for the models behind agents, as httptest is for web
 // servers: a local HTTP server that speaks OpenAI Responses and Chat Completions, Anthropic
-// Messages and Gemini, streamed or not. A real agent pointed at it needs no network, account or
-// key, and does what a test scripts.
+// Messages and Gemini, streamed or not. A real agent pointed at it follows the test's script, and
+// needs no network, account or key.
 //
 // The user's last text holds the script: lines that begin with "::", in the language of
 // enginetest/script. The model can say, ask, be done, call a tool of the agent, fail, hang, drop

@@ -48,8 +48,8 @@ type Request struct {
 type log struct {
 	file string
 
-	mu       sync.Mutex
-	n        int // guarded by mu, like all fields below; requests so far
+	mu       sync.Mutex // guards the fields below
+	n        int        // requests so far
 	times    map[[sha256.Size]byte]int
 	requests []Request     // by number
 	changed  chan struct{} // closed and replaced on each change
@@ -62,7 +62,6 @@ func (l *log) nextNumber() int {
 	return l.n
 }
 
-// countAsked counts earlier identical requests.
 func (l *log) countAsked(c Conversation) int {
 	body, err := json.Marshal([]any{c.API, c.Model, c.System, c.Messages}) // strings only: no error
 	if err != nil {
@@ -78,7 +77,6 @@ func (l *log) countAsked(c Conversation) int {
 	return l.times[key] - 1
 }
 
-// record adds the request or replaces its earlier record.
 func (l *log) record(r Request) error {
 	r.LastUser, r.Users, r.Results = clipped(r.LastUser), clippedAll(r.Users), clippedAll(r.Results)
 	l.mu.Lock()

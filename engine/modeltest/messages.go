@@ -48,7 +48,6 @@ func (messages) failed(f Failure) any {
 	return object{"type": "error", "error": object{"type": kind, "message": words(f.Message)}}
 }
 
-// message returns the object of a whole answer.
 func (messages) message(c Conversation, id string, content []any, reason any) object {
 	return object{
 		"id": "msg_" + id, "type": "message", "role": "assistant", "model": c.Model, "content": content,

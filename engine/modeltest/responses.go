@@ -54,7 +54,6 @@ func (c *Conversation) addTools(tools value) {
 	}
 }
 
-// parts returns the texts of a content separately.
 func parts(content value) []string {
 	if s := content.str(); s != "" {
 		return []string{s}
@@ -132,7 +131,6 @@ type responsesStream struct {
 	seq    int
 }
 
-// event sends an event with its name and number.
 func (r *responsesStream) event(name string, more object) {
 	more["type"], more["sequence_number"] = name, r.seq
 	r.seq++
@@ -143,7 +141,6 @@ func (r *responsesStream) open() {
 	r.event("response.created", object{"response": r.response(r.c, r.id, "in_progress", []any{})})
 }
 
-// addPlace adds the text's position to an event.
 func (r *responsesStream) addPlace(more object) object {
 	more["item_id"], more["output_index"], more["content_index"] = "msg_"+r.id, 0, 0
 	return more

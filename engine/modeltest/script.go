@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
-// maxPieces bounds the pieces of one answer.
 const maxPieces = 100_000
 
 // ByScript answers by the steps in the user's last text. The steps up to a tool call are one
@@ -185,7 +184,6 @@ func (p *interpreter) first(rest string) (s script.Step, ok bool) {
 	return steps[0], true
 }
 
-// call returns the step's tool call, or nil.
 func (p *interpreter) call(s script.Step) *Call {
 	var call *Call
 	switch s.Word {

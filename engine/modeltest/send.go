@@ -14,11 +14,8 @@ import (
 
 // protocol parses the requests and builds the responses of one API. id identifies the answer.
 type protocol interface {
-	// read returns a request's conversation.
 	read(body value, path string) Conversation
-	// whole returns the body of an unstreamed answer.
 	whole(c Conversation, id string, text words, call *Call) any
-	// stream starts a streamed answer.
 	stream(out *events, c Conversation, id string) answerStream
 	// failed returns the body of an error.
 	failed(f Failure) any

@@ -15,9 +15,9 @@ import (
 
 // Config configures the model. The zero value answers by the steps in the user's text.
 type Config struct {
-	// Answer returns the model's answer; ByScript if nil. It is called concurrently, and again when
-	// an agent repeats a request, so it should depend only on the conversation. It is not called
-	// for side calls.
+	// Answer returns the model's answer; ByScript if nil. It is called concurrently, and again for
+	// repeated requests, so it should depend only on the conversation. It is not called for side
+	// calls.
 	Answer func(Conversation) Answer
 	// Log is a file to which the log is appended: a JSON line per request, and another at its end
 	// (see ReadLog). No file if empty.
@@ -137,7 +137,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v, ok := decode(body)
 	if !ok {
-		s.refuse(w, req, http.StatusBadRequest, "the request is no JSON")
+		s.refuse(w, req, http.StatusBadRequest, "the request is not JSON")
 		return
 	}
 	c := d.read(v, r.URL.Path)
@@ -154,7 +154,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, req, d, c, answer())
 }
 
-// answer sends the answer and records how it ended.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d protocol, c Conversation, a Answer) {
 	req.Plan = a.plan()
 	if err := s.log.record(req); err != nil {
@@ -175,7 +174,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d p
 	}
 }
 
-// refuse answers an invalid request.
 func (s *Server) refuse(w http.ResponseWriter, req Request, status int, why string) {
 	req.Error, req.Ended = why, true
 	_ = s.log.record(req) // the request is refused, recorded or not

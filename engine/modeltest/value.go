@@ -45,7 +45,6 @@ func (v value) list() []value {
 	return all
 }
 
-// keys are an object's member names, sorted.
 func (v value) keys() []string {
 	object, _ := v.any.(map[string]any)
 	return slices.Sorted(maps.Keys(object))

@@ -19,10 +19,6 @@
 // group or a separate machine (Command.Sandbox), also if its memory must never exceed a limit even
 // briefly, which Command.MaxMemory cannot ensure.
 //
-// Engines with child processes share more: Residents keeps processes between turns and reports
-// their loss, Environment builds an agent's environment, LineReader limits its output, TurnTimer
-// limits its time, Diagnostics collects faults of its output.
-//
 // The package is for authors of engines that run other programs. Hosts configure it through these
 // engines, and do not call it.
 //

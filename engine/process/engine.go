@@ -94,8 +94,8 @@ type Program struct {
 	changed int64 // Unix time in nanoseconds
 }
 
-// FindProgram looks for a command on PATH, or at its path. This takes a few system calls, so
-// engines call it at each turn and notice installed, updated and removed programs.
+// FindProgram looks for a command on PATH, or at its path. It is fast enough for each turn, which
+// then notices installed, updated and removed programs.
 func FindProgram(command string) (Program, error) {
 	path, err := exec.LookPath(command)
 	if err == nil {
@@ -155,7 +155,7 @@ func failure(code fsm.Code, detail string, err error) error {
 // CheckFolders returns the failure of a turn whose folders are missing.
 func CheckFolders(t engine.Turn) error {
 	if t.WorkDir == "" || t.TranscriptDir == "" {
-		return Unavailable("an agent with a child process needs folders: set lifecycle.Config.Dir", nil)
+		return Unavailable("an agent with a child process needs folders: configure a folder for runs", nil)
 	}
 	if err := checkFolder(t.WorkDir); err != nil {
 		return failure(fsm.CodeWorkspaceMissing, "the run's folder is missing", err)
@@ -168,7 +168,7 @@ func CheckFolders(t engine.Turn) error {
 // misleading error.
 func CheckHome(t engine.Turn, resumed bool) error {
 	if t.HomeDir == "" {
-		return Unavailable("the agent needs a home for the run: set lifecycle.Config.Dir", nil)
+		return Unavailable("the agent needs a home for the run: configure a folder for runs", nil)
 	}
 	err := checkFolder(t.HomeDir)
 	if err == nil {

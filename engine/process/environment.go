@@ -39,8 +39,8 @@ func (e Environment) Check() error {
 }
 
 // Resolve returns the variables of a process, NAME=value, and a Redactor of its secrets. It reads
-// each variable once, so what is redacted is what the process gets. values are the placeholders'
-// values.
+// each variable once, so the redacted values are those that the process gets. values are the
+// placeholders' values.
 func (e Environment) Resolve(values map[string]string) (env []string, secrets *redact.Redactor, _ error) {
 	var secret []string
 	var refused error
@@ -50,7 +50,7 @@ func (e Environment) Resolve(values map[string]string) (env []string, secrets *r
 		if slices.Contains(e.Secrets, name) {
 			secret = append(secret, value)
 			if err := redact.Check(value); err != nil {
-				refused = errors.Join(refused, fmt.Errorf("Config.Secrets: %s: %w", name, err))
+				refused = errors.Join(refused, fmt.Errorf("%s: %w", name, err))
 			}
 		}
 	}

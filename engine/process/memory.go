@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// memoryInterval is the time between two measurements of a process with a limit.
 const memoryInterval = 250 * time.Millisecond
 
 // ErrNoMemoryLimit: this system cannot limit the memory of processes; see MeasuresMemory.

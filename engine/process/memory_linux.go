@@ -15,11 +15,11 @@ const MeasuresMemory = true
 // meter measures the memory of processes. Measurements at about the same time share one scan of the
 // machine. The zero value is ready.
 type meter struct {
-	mu       sync.Mutex
-	scanned  time.Time         // guarded by mu; time of the last scan
-	all      []sample          // guarded by mu
-	children map[int][]int     // guarded by mu; positions in all, by the parent's number
-	tokens   map[living]string // guarded by mu; read once in the life of a process
+	mu       sync.Mutex // guards the fields below
+	scanned  time.Time  // time of the last scan
+	all      []sample
+	children map[int][]int     // positions in all, by the parent's number
+	tokens   map[living]string // read once in the life of a process
 }
 
 type living struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrFlood: an agent wrote more than its limit in a turn.
-var ErrFlood = errors.New("the agent wrote more than Config.MaxStream")
+var ErrFlood = errors.New("the agent wrote more than its limit for a turn")
 
 // Line is one line of output, without its line break.
 type Line struct {

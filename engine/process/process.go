@@ -55,7 +55,7 @@ type Command struct {
 	// MaxMemory limits the memory of the process, its group and its descendants together, in bytes;
 	// 0: unlimited, the only value without MeasuresMemory. It is sampled every 250 ms, shared
 	// memory counts for each process, and a process over the limit is terminated. This stops
-	// runaway growth; it does not keep the machine from running out of memory.
+	// runaway growth only.
 	MaxMemory int64
 	// Sandbox may change how the process is started: prepend a program (for example bwrap), set
 	// SysProcAttr.Credential, a control group or, with Contain, namespaces. The process must remain
@@ -81,10 +81,10 @@ type Process struct {
 	stop   sync.Once
 	copied sync.WaitGroup // the error output
 
-	mu      sync.Mutex
-	cleaned bool         // guarded by mu; no process with the token is left
-	retired bool         // guarded by mu; the process number may have been reused
-	memory  *MemoryError // guarded by mu; set when the process is terminated for its memory
+	mu      sync.Mutex   // guards the fields below
+	cleaned bool         // no process with the token is left
+	retired bool         // the process number may have been reused
+	memory  *MemoryError // set when the process is terminated for its memory
 }
 
 // start runs the command. Its goroutine keeps its thread until the process has ended, because on

@@ -25,10 +25,10 @@ type ResidentProcess interface {
 type Residents[P ResidentProcess] struct {
 	owner string // the engine's package, which begins the reason of a loss
 
-	mu       sync.Mutex
-	byRun    map[string]*Resident[P]   // guarded by mu
-	watchers map[*lossWatcher]struct{} // guarded by mu
-	scopes   []*Residents[P]           // guarded by mu
+	mu       sync.Mutex // guards the fields below
+	byRun    map[string]*Resident[P]
+	watchers map[*lossWatcher]struct{}
+	scopes   []*Residents[P]
 }
 
 // NewResidents returns an empty registry. owner is the engine's package.
@@ -46,14 +46,13 @@ type Resident[P ResidentProcess] struct {
 	runID    string
 	release  sync.Once // Process.Release
 
-	mu sync.Mutex
+	mu sync.Mutex // guards the fields below
 	// busy means that a turn uses the process, and detects its end.
-	busy bool // guarded by mu
+	busy bool
 	// noLoss means that the end is intended, or was reported.
-	noLoss bool // guarded by mu
+	noLoss bool
 }
 
-// lossWatcher is a function registered with OnLoss.
 type lossWatcher struct {
 	mu sync.Mutex // held while fn is called, so that stop waits for the call
 	fn func(runID string, reason error)

@@ -17,8 +17,7 @@ const findsByToken = true
 
 const (
 	// endTime is how long endByToken waits for killed processes to disappear.
-	endTime = 10 * time.Second
-	// maxUncertain limits how often an uncertain scan is repeated.
+	endTime      = 10 * time.Second
 	maxUncertain = 6
 	// maxWithoutEnviron is the number of scans after which a process without a visible environment
 	// counts as having none.
@@ -92,8 +91,8 @@ func (s *scanner) scan() (found int, certain bool, err error) {
 }
 
 // mayCarry reports whether a process without a visible environment may have the token, or may have
-// started such a process since it was listed. A process that was already a zombie in the previous
-// scan has not.
+// started a process with it since it was listed. A process that was already a zombie in the
+// previous scan has not.
 func (s *scanner) mayCarry(pid int) bool {
 	state, parent := stateOf(pid)
 	switch {

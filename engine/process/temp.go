@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// envTemp is the environment variable that names the folder for temporary files.
 const envTemp = "TMPDIR"
 
 // maxTempPath is the maximum length of a temporary folder's path in a run's home, in bytes.
@@ -32,7 +31,7 @@ func (e Environment) TempIn(home string) string {
 
 // tempPath chooses the path of the process's temporary folder, "" for none. It is in the system's
 // temporary folder if Command.TempIn cannot be used or makes the path too long. Sandboxes often
-// contain only the run's folders, so there a long path is the lesser evil.
+// contain only the run's folders.
 func (c Command) tempPath() string {
 	if c.TempIn == "" {
 		return ""

@@ -8,8 +8,8 @@
 // immediately.
 //
 // It prevents accidents only: other encodings (twice, compressed, reversed, base64 or hexadecimal
-// broken into lines) and secrets in pieces are not found. An agent that can read a secret can leak
-// it.
+// broken into lines) and secrets in pieces are not found. It does not stop an agent that leaks a
+// secret.
 //
 // The package is for authors of engines that run other programs. Hosts pass secrets to these engines
 // and do not call this package.

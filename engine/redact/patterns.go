@@ -59,8 +59,8 @@ func spellings(text string) []string {
 	return all
 }
 
-// escaped are the ways in which JSON encoders write a text: escaping only what they must, also <, >
-// and &, also slashes, also non-ASCII.
+// escaped are the spellings of a text by JSON encoders: with the required escapes only, also with
+// <, > and &, also with slashes, also with non-ASCII.
 func escaped(text string) []string {
 	var plain strings.Builder
 	e := json.NewEncoder(&plain)

@@ -27,10 +27,10 @@ type File struct {
 	name  string
 	limit int64
 
-	mu   sync.Mutex
-	file *os.File // guarded by mu; nil when closed
-	size int64    // guarded by mu; of the file
-	full bool     // guarded by mu; a write has failed, and nothing more is written
+	mu   sync.Mutex // guards the fields below
+	file *os.File   // nil when closed
+	size int64      // of the file
+	full bool       // a write has failed, and nothing more is written
 }
 
 // Open opens attempt-N.KIND in the folder, readable by this user only, to append to it. limit

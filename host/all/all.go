@@ -6,7 +6,7 @@
 //		Address:   "127.0.0.1:8080",
 //	})
 //
-// Each part is a package of its own, which a host can also wire by itself: host/web, host/link,
+// Each part is a separate package, which a host can also wire by itself: host/web, host/link,
 // host/notify, host/otel, host/signin. Parts without a configuration are not served.
 package all
 

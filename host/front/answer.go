@@ -13,8 +13,8 @@ import (
 
 // Answer is a decoded answer of a protocol.
 type Answer struct {
-	// Exchange is the protocol's id of the answered exchange: of a task, a call, a message. Within it
-	// an answer that is sent again is the same answer. Required.
+	// Exchange is the protocol's id of the answered exchange, for example a task, a call or a
+	// message. An equal answer with the same Exchange is a repetition. Required.
 	Exchange string
 	// Question is the number of the answered question. 0: the protocol's answers name no question;
 	// then exactly one question must be open for the caller.
@@ -49,9 +49,9 @@ func (c *Caller) Send(ctx context.Context, run string, a Answer) (lifecycle.Rece
 	return c.client.Reply(ctx, run, reply)
 }
 
-// meant returns the number of the question that an answer without a number is for: the question that
-// it has answered before, otherwise the only open one. If another call with the same answer is
-// faster, its key belongs to that question, and this call fails with ErrKeyConflict.
+// meant returns the question of an answer without a number: the question that it has answered
+// before, otherwise the only open one. If another call with the same answer is faster, its key
+// belongs to that question, and this call fails with ErrKeyConflict.
 func (c *Caller) meant(ctx context.Context, run, key string) (int, error) {
 	record, err := c.client.QuestionWithKey(ctx, run, key)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package front is the shared core of front ends for protocols of agents and chats, such as host/mcp.
-// A host does not need it; the author of a front end does.
+// Package front is the shared core of front ends for protocols of agents and chats, such as
+// host/mcp. It is for authors of front ends.
 //
 // A protocol's task, thread, session or call is a run, and its answer is a reply with a key and a
 // digest. A front end stores nothing itself: it reads the run, reports its state, and sends replies,
@@ -17,6 +17,6 @@
 //     belongs to one caller.
 //   - [FaultOf] describes an error without the text of a store.
 //
-// Dismissing a question, a client's timeout and a closed stream change no run: a front end does
-// nothing then. Package fronttest checks a front end for all of this.
+// Dismissing a question, a client's timeout and a closed stream change no run. Package fronttest
+// checks a front end for all of this.
 package front

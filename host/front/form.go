@@ -69,13 +69,11 @@ func invalid(format string, args ...any) error {
 	return Fault{Code: "INVALID_REPLY", Text: "The answer is invalid: " + fmt.Sprintf(format, args...) + "."}
 }
 
-// member is one member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// object returns the schema of an object.
 func object(properties []member, required ...string) json.RawMessage {
 	all := []member{{"type", quote("object")}, {"properties", encode(properties)}}
 	if len(required) > 0 {
@@ -361,7 +359,6 @@ func flatProperty(schema json.RawMessage) (json.RawMessage, bool) {
 	return encode(out), true
 }
 
-// isChoice reports whether the items of a list are choices.
 func isChoice(items json.RawMessage) bool {
 	all, ok := membersOf(items)
 	if enum := find(all, "enum"); ok && len(all) == 2 && enum != nil {
@@ -380,7 +377,6 @@ func isTexts(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &list) == nil && len(list) > 0 && !slices.Contains(list, nil)
 }
 
-// isTitled reports whether the options are constants with titles.
 func isTitled(raw json.RawMessage) bool {
 	var list []map[string]*string
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
@@ -394,7 +390,6 @@ func isTitled(raw json.RawMessage) bool {
 	return true
 }
 
-// membersOf returns the members of a JSON object in their order.
 func membersOf(raw json.RawMessage) ([]member, bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -33,7 +33,6 @@ type shownFile struct {
 	Fault   string
 }
 
-// preview returns the question's files, with the beginnings of texts.
 func (l *Links) preview(ctx context.Context, v *visit) []shownFile {
 	all, left := v.question.Files.All(), maxTexts
 	out := make([]shownFile, len(all))
@@ -79,7 +78,6 @@ func (l *Links) faultOf(v *visit, err error) string {
 	return "The file cannot be read now."
 }
 
-// writeFile serves a file of the visited question.
 func (l *Links) writeFile(w http.ResponseWriter, r *http.Request, v *visit) {
 	number, err := strconv.Atoi(r.URL.Query().Get("file"))
 	all := v.question.Files.All()

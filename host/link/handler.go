@@ -106,7 +106,7 @@ func (l *Links) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal)
 }
 
 // guarded calls f, which calls the host's functions, in its own goroutine. It returns an error if
-// one of them panics or calls runtime.Goexit.
+// they panic or call runtime.Goexit.
 func guarded(f func()) error {
 	err := errors.New("link: a function of the host exited its goroutine")
 	done := make(chan struct{})
@@ -240,7 +240,6 @@ func (l *Links) reload(ctx context.Context, v *visit, err error) error {
 	return err
 }
 
-// explain returns the refusal for an error of the client.
 func (l *Links) explain(v *visit, err error) *refusal {
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrKeyConflict) && v.record != nil:

@@ -41,11 +41,10 @@ type Config struct {
 	// one when its last link has expired: links of a removed key are rejected as Foreign.
 	Keys []Key
 	// Person returns the Actor for the person in a link, with the groups that count for the
-	// question's audience. A host with a sign-in compares the person with the session in the
-	// request, and returns ErrWrongPerson if they differ. The Actor's ID must be the person's, or
-	// an ID that Fold maps to the same person; an empty Via becomes "link". Person is also called
-	// for GET, so it must change nothing. Nil: the person, without groups, for every holder of the
-	// link.
+	// question's audience. A host with a sign-in returns ErrWrongPerson if the session in the
+	// request is another person's. The Actor's ID must be the person's, or an ID that Fold maps to
+	// the same person; an empty Via becomes "link". Person is also called for GET, so it must
+	// change nothing. Nil: the person, without groups, for every holder of the link.
 	Person func(r *http.Request, person string) (lifecycle.Actor, error)
 	// Page returns the address of the host's own page for a question, which handles forms and
 	// edited arguments. Nil: no such page.

@@ -140,7 +140,6 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	_ = c.SetWriteDeadline(time.Time{}) // the next request on this connection may belong to another handler
 }
 
-// pageTimeout limits the sending of a page.
 const pageTimeout = 10 * time.Second
 
 func (s *view) refused(r *refusal) {

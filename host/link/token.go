@@ -21,7 +21,7 @@ type capability struct {
 	asked    int64     // Question.AskedAt in microseconds: a run resubmitted under its id asks a different question
 	digest   [sha256.Size]byte
 	// audience identifies the audience when the link was made. It only distinguishes a reassigned
-	// question from one that the person could never answer.
+	// question from a question that the person could never answer.
 	audience [8]byte
 }
 

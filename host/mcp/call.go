@@ -20,7 +20,6 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// call is one call of a tool.
 type call struct {
 	*caller
 
@@ -46,8 +45,7 @@ const (
 	onThePage
 )
 
-// call starts a run or continues one, and returns the result of the call: a *sdk.CallToolResult or a
-// *taskResult.
+// call starts a run or continues one. The result is a *sdk.CallToolResult or a *taskResult.
 func (s *Server) call(ctx context.Context, by *caller, tool *Tool, params *sdk.CallToolParamsRaw) (sdk.Result, error) {
 	c := &call{caller: by, server: s, tool: tool, params: params, cursor: front.FromNow,
 		skipped: make(map[int]skip), remarks: make(map[int]string)}
@@ -214,7 +212,6 @@ func (c *call) enough(v *front.View) bool {
 	return v.Ended() || waits
 }
 
-// askable returns the questions that this call can ask the person at the client.
 func (c *call) askable(v *front.View) []lifecycle.Question {
 	var asks []lifecycle.Question
 	for _, q := range v.Asks {
@@ -246,7 +243,6 @@ func (s *Server) request(client *client, run string, q *lifecycle.Question, mess
 	return nil
 }
 
-// keyOf returns the name of the request for a question.
 func (t *Tool) keyOf(q *lifecycle.Question) string {
 	if t != nil && t.Key != nil {
 		return t.Key(q)
@@ -260,7 +256,6 @@ type response struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// maxRemarks limits how often a call asks again after an invalid answer.
 const maxRemarks = 5
 
 // apply sends the person's response to a question. An invalid answer is asked again, with a remark.
@@ -329,7 +324,6 @@ func (s *Server) answer(ctx context.Context, by *front.Caller, run string, q *li
 	return err == nil, err
 }
 
-// progress reports a message of the agent.
 func (c *call) progress(ctx context.Context, token any, e *lifecycle.Event) {
 	var m lifecycle.MessageIntermediate // the text of a final message has the same name
 	message := e.Type == lifecycle.TypeMessageIntermediate || e.Type == lifecycle.TypeMessageFinal
@@ -342,7 +336,6 @@ func (c *call) progress(ctx context.Context, token any, e *lifecycle.Event) {
 		Progress: float64(e.Seq)}) // a client that does not read it misses nothing else
 }
 
-// inputRequired returns the requests for all questions, for a client that repeats the call.
 func (c *call) inputRequired(asks []lifecycle.Question) *sdk.CallToolResult {
 	requests := make(sdk.InputRequestMap, len(asks))
 	for i := range asks {

@@ -40,7 +40,7 @@ type Config struct {
 
 	// Name, Title and Version describe the server to clients; the name is "interlude" when empty.
 	Name, Title, Version string
-	// Instructions tell the client's model how to use the tools. A default explains the tool "wait".
+	// Instructions explain the tools to the client's model. A default explains the tool "wait".
 	Instructions string
 
 	// Hold is how long a call waits before it returns the run's state; DefaultHold when 0. While a
@@ -102,7 +102,6 @@ type Tool struct {
 	schema *jsonschema.Schema
 }
 
-// errConfig reports an invalid field.
 func errConfig(field, want string) error {
 	return &lifecycle.ArgumentError{Argument: "Config." + field, Want: want}
 }
@@ -169,5 +168,4 @@ func (t *Tool) complete(names map[string]bool) error {
 
 const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-// toolLabel is the label of a run that names its tool.
 const toolLabel = "mcp.tool"

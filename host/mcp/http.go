@@ -16,10 +16,8 @@ import (
 	"github.com/interlude-go/interlude/host/reqbody"
 )
 
-// bodyTime limits the arrival of a request's body.
 const bodyTime = time.Minute
 
-// maxSessions limits the sessions of all callers.
 const maxSessions = 1000
 
 // sessionTimeout ends idle sessions of revisions that have sessions.
@@ -58,7 +56,6 @@ func (s *Server) Handler() (http.Handler, error) {
 	return http.NewCrossOriginProtection().Handler(s.signedIn(eras)), nil
 }
 
-// full reports whether the server has its most sessions.
 func full(server *sdk.Server) bool {
 	n := 0
 	for range server.Sessions() {

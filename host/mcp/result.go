@@ -18,14 +18,12 @@ func textResult(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// failure is the result of a call that cannot start a run.
 func failure(text string) *sdk.CallToolResult {
 	r := textResult(text)
 	r.IsError = true
 	return r
 }
 
-// resultOf returns the result of a run that has ended.
 func resultOf(r *lifecycle.Run) *sdk.CallToolResult {
 	switch r.State {
 	case lifecycle.StateSucceeded:
@@ -66,7 +64,6 @@ var serverFaults = map[lifecycle.Code]bool{
 	lifecycle.CodeInteractionProcessLost:         true,
 }
 
-// openQuestion is a question in a result.
 type openQuestion struct {
 	ID       int    `json:"id"`
 	Kind     string `json:"kind"`
@@ -84,7 +81,6 @@ type pendingRun struct {
 	Page      string         `json:"page,omitempty"`
 }
 
-// pending returns the result for a run that has not ended.
 func (c *call) pending(v *front.View) *sdk.CallToolResult {
 	p := pendingRun{RunID: c.run, State: string(v.Run.State), Status: v.Status(), Questions: []openQuestion{}}
 	page := func(int) string { return "" }
@@ -132,7 +128,6 @@ func missingTasks() error {
 		Message: "the client must support the extension " + tasksExtension, Data: data}
 }
 
-// waitTool is the tool that continues to wait for a run.
 func waitTool(c *Config) Tool {
 	t := Tool{Name: c.WaitTool, Title: "Wait for a run",
 		Description: "Waits for a run that another tool has started, and returns its result, or its state after " +
@@ -154,7 +149,6 @@ func waitRun(arguments json.RawMessage) string {
 	return a.RunID
 }
 
-// noSpec is the Spec of the wait tool, which starts no run.
 func noSpec(context.Context, lifecycle.Actor, json.RawMessage) (lifecycle.Spec, error) {
 	return lifecycle.Spec{}, internalError()
 }

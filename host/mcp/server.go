@@ -24,7 +24,6 @@ const protocol = "mcp"
 // stateless is the first revision without sessions.
 const stateless = "2026-07-28"
 
-// tasksExtension is the id of the tasks extension.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // Server serves tools. It is safe for concurrent use.
@@ -35,12 +34,11 @@ type Server struct {
 	closed context.Context //nolint:containedctx // ends all calls
 	close  context.CancelFunc
 
-	mu       sync.Mutex
-	calls    map[string]int         // guarded by mu; by principal
-	sessions map[sessionKey]*ending // guarded by mu; of sessions with calls
+	mu       sync.Mutex             // guards the fields below
+	calls    map[string]int         // by principal
+	sessions map[sessionKey]*ending // of sessions with calls
 }
 
-// sessionKey identifies a session of a principal.
 type sessionKey struct{ principal, session string }
 
 // ending ends the calls of a session. The SDK waits for them when a session is deleted, and so for a
@@ -87,7 +85,6 @@ func (s *Server) ServeStdio(ctx context.Context, actor lifecycle.Actor, in io.Re
 	return err
 }
 
-// identity is the caller of a request.
 type identity struct {
 	actor lifecycle.Actor
 	// request is the context of the HTTP request; nil: none. The host's Authorize may read its values,
@@ -227,7 +224,6 @@ func (s *Server) middleware(identify func(sdk.Request) (identity, bool)) sdk.Mid
 	}
 }
 
-// fromContext is the handler of each tool.
 func fromContext(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	r, ok := ctx.Value(resultKey{}).(*sdk.CallToolResult)
 	if !ok {
@@ -316,7 +312,6 @@ func (s *Server) rpcError(ctx context.Context, method string, err error) error {
 
 var errUnknownRun = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no such run."}
 
-// client lists the capabilities of a client.
 type client struct {
 	stateless bool
 	form, url bool // elicitation

@@ -21,10 +21,9 @@ const stateTTL = 7 * 24 * time.Hour
 const maxState = 16 << 10
 
 // requestState is the state that a client returns with its answers. It grants nothing: the run must
-// belong to the principal (front.Owns), and all else is checked against the run. The mark binds it to
-// principal, tool and arguments, so that a client that mixes up its calls is refused. It needs no
-// key, because a principal who computes it gains no right by it;
-// so every node accepts it.
+// belong to the principal (front.Owns), and all else is checked against the run. The mark binds it
+// to principal, tool and arguments, so that a client that mixes up its calls is refused. It needs
+// no key, since it grants no right; so every node accepts it.
 type requestState struct {
 	Run    string         `json:"r"`
 	Until  int64          `json:"u"`

@@ -24,7 +24,6 @@ type taskParams struct {
 	InputResponses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 }
 
-// taskResult is a task, in the forms of CreateTaskResult and DetailedTask.
 type taskResult struct {
 	sdk.ResultBase
 
@@ -88,7 +87,6 @@ func (s *Server) newTask(r *lifecycle.Run) *taskResult {
 	return t
 }
 
-// taskMethod is the handler of a method of the extension.
 func taskMethod[R sdk.Result](do func(context.Context, *caller, *taskParams) (R, error)) func(
 	context.Context, *sdk.ServerSession, *taskParams) (R, error) {
 	return func(ctx context.Context, _ *sdk.ServerSession, p *taskParams) (none R, _ error) {
@@ -176,7 +174,7 @@ func (s *Server) updateTask(ctx context.Context, c *caller, p *taskParams) (*ack
 		}
 		var r response
 		if json.Unmarshal(raw, &r) != nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "an input response is no object"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "an input response is not an object"}
 		}
 		_, err := s.answer(ctx, c.Caller, p.TaskID, q, r)
 		if errors.Is(err, lifecycle.ErrSettled) || errors.Is(err, lifecycle.ErrNotWaiting) {

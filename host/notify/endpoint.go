@@ -140,8 +140,8 @@ func (e *endpoint) deliver(ctx context.Context) {
 	}
 }
 
-// claim claims up to n notices for the duration of an attempt and its outcome. Next is when the
-// next notice is due; zero if there is none or it is unknown.
+// claim claims up to n notices for the duration of an attempt and its outcome. Next is the next due
+// time; zero if none or unknown.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
 	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+outcomeTimeout), n)
@@ -215,7 +215,7 @@ func (e *endpoint) underPolicy(ctx context.Context, c Claimed) (pause time.Durat
 // abandonAfter is how long Serve waits for a sender after its context has ended.
 const abandonAfter = 5 * time.Second
 
-// attempt calls the sender. A call that does not return keeps one of the endpoint's Concurrency
+// attempt calls the sender. A call that does not return counts towards the endpoint's Concurrency
 // until Serve ends, which limits hung calls.
 func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 	n := Notice{ID: c.ID(), Endpoint: e.Name, Attempt: c.Attempt}

@@ -43,14 +43,12 @@ func (h nextRuns) Swap(i, j int) {
 	h[i].place, h[j].place = i, j
 }
 
-// Push implements heap.Interface.
 func (h *nextRuns) Push(run any) {
 	r := run.(*pendingRun) //nolint:forcetypeassert // the heap's only type
 	r.place = len(*h)
 	*h = append(*h, r)
 }
 
-// Pop implements heap.Interface.
 func (h *nextRuns) Pop() any {
 	last := len(*h) - 1
 	r := (*h)[last]
@@ -110,7 +108,6 @@ func (m *Memory) of(endpoint string) *memoryQueue {
 	return q
 }
 
-// Add implements Queue.
 func (m *Memory) Add(_ context.Context, endpoint string, entries []Entry, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +127,6 @@ func (m *Memory) Add(_ context.Context, endpoint string, entries []Entry, now ti
 	return nil
 }
 
-// Claim implements Queue.
 func (m *Memory) Claim(_ context.Context, endpoint string, now, until time.Time, n int) (claimed []Claimed,
 	next time.Time, _ error,
 ) {
@@ -155,7 +151,6 @@ func (m *Memory) Claim(_ context.Context, endpoint string, now, until time.Time,
 	return claimed, next, nil
 }
 
-// Remove implements Queue.
 func (m *Memory) Remove(_ context.Context, endpoint string, key Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +162,6 @@ func (m *Memory) Remove(_ context.Context, endpoint string, key Key) error {
 	return nil
 }
 
-// Retry implements Queue.
 func (m *Memory) Retry(_ context.Context, endpoint string, c Claimed, at time.Time, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +173,6 @@ func (m *Memory) Retry(_ context.Context, endpoint string, c Claimed, at time.Ti
 	return nil
 }
 
-// Bury implements Queue.
 func (m *Memory) Bury(_ context.Context, endpoint string, c Claimed, now time.Time, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +191,6 @@ func (m *Memory) claimed(endpoint string, c Claimed) *stored {
 	return s
 }
 
-// Dead implements Queue.
 func (m *Memory) Dead(_ context.Context, endpoint string, after Key, limit int) (dead []DeadLetter, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,7 +205,6 @@ func (m *Memory) Dead(_ context.Context, endpoint string, after Key, limit int) 
 	return dead[:min(len(dead), limit)], nil
 }
 
-// Revive implements Queue.
 func (m *Memory) Revive(_ context.Context, endpoint string, key Key, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,7 +218,6 @@ func (m *Memory) Revive(_ context.Context, endpoint string, key Key, now time.Ti
 	return nil
 }
 
-// Count implements Queue.
 func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -247,7 +237,6 @@ func (m *Memory) Count(_ context.Context, endpoint string) (c Count, _ error) {
 	return c, nil
 }
 
-// Clear implements Queue.
 func (m *Memory) Clear(_ context.Context, endpoint string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

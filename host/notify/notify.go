@@ -22,8 +22,8 @@ type Config struct {
 	// Endpoints are the receivers.
 	Endpoints []Endpoint
 	// MaxRuns limits how many runs may have notices of an endpoint in the queue before its feed
-	// waits; 0 is DefaultMaxRuns. The last batch may exceed it by MaxBatch. The limit counts runs,
-	// so that one long run with a failure does not delay the others.
+	// waits; 0 is DefaultMaxRuns. The last batch may exceed it by MaxBatch. It counts runs, so that
+	// a failure in one long run does not delay others.
 	MaxRuns int
 	// Poll is the interval at which the queue is read for notices of other processes; 0 is
 	// DefaultPoll.
@@ -55,8 +55,8 @@ type Endpoint struct {
 	// Filter selects the events; zero selects all.
 	Filter lifecycle.FeedFilter
 	// PolicyToo also sends, and at once, the questions that the host's policy decides
-	// (lifecycle.Config.Policy): for a receiver that keeps a log. By default such a question is sent
-	// when it is left to people, and not at all if it was settled before.
+	// (lifecycle.Config.Policy): for a receiver that keeps a log. By default they are sent when
+	// they are left to people, and not at all if settled before.
 	PolicyToo bool
 	// Retry configures repeated attempts.
 	Retry Retry
@@ -93,7 +93,6 @@ type Notifier struct {
 	endpoints []*endpoint
 }
 
-// namePattern is the pattern of feed names, without the prefix.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,55}$`)
 
 // FeedName is the name of an endpoint's feed, for Client.CreateFeed, Feeds and DeleteFeed.

@@ -301,7 +301,7 @@ func TestL4AnEndpointThatIsDownHoldsItsOwnFeed(t *testing.T) {
 	})
 }
 
-// L4: the next process sends the notices of one that ended or died.
+// L4: the next process sends the notices of a process that ended or died.
 func TestL4AnotherProcessGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -485,7 +485,7 @@ func (r *records) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// of returns the messages that equal one of these, in order.
+// of returns the messages that equal any of these, in order.
 func (r *records) of(messages ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

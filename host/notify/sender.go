@@ -25,8 +25,8 @@ type Notice struct {
 // process dies before the outcome is stored. After an error the notice is retried as Retry says. A
 // Permanent error makes it a dead letter immediately; an AfterError requests a pause. Send may be
 // called concurrently for notices of different runs. It must return when ctx ends, after
-// Endpoint.Timeout at the latest; until then it occupies one of the endpoint's Concurrency. A panic
-// counts as an error.
+// Endpoint.Timeout at the latest; until then it counts towards Endpoint.Concurrency. A panic counts
+// as an error.
 type Sender interface {
 	Send(ctx context.Context, n Notice) error
 }
@@ -51,7 +51,6 @@ type AfterError struct {
 
 func (e *AfterError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
 func (e *AfterError) Unwrap() error { return e.Err }
 
 // Question returns the question of a TypeInputRequired event.

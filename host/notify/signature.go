@@ -35,7 +35,6 @@ const (
 	maxSecret = 64
 )
 
-// secretPrefix starts a secret's text.
 const secretPrefix = "whsec_"
 
 // parseSecret returns the key in a secret's text. The error does not contain the secret.
@@ -93,7 +92,7 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...string) (
 	return id, nil
 }
 
-// signed reports whether one of the signatures in the header is by one of the keys.
+// signed reports whether any signature in the header is by any of the keys.
 func signed(header http.Header, body []byte, keys [][]byte) bool {
 	for _, key := range keys {
 		want := sum(key, header.Get(HeaderID), header.Get(HeaderTimestamp), body)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// SQL is a Queue in a table, interlude_notices, of the host's database, with the driver of its
-// choice. The host closes the database.
+// SQL is a Queue in the table interlude_notices of the host's database, with any driver. The host
+// closes the database.
 type SQL struct {
 	db       *sql.DB
 	numbered bool // the placeholders are $1, $2, …, not ?
@@ -88,7 +88,6 @@ func (q *SQL) migrate(ctx context.Context, schema string) error {
 const first = `n.seq = (SELECT b.seq FROM interlude_notices b
 	WHERE b.endpoint = n.endpoint AND b.run = n.run AND b.died + 0 = 0 ORDER BY b.seq LIMIT 1)`
 
-// Add implements Queue.
 func (q *SQL) Add(ctx context.Context, endpoint string, entries []Entry, now time.Time) error {
 	return q.inTx(ctx, func(tx *sql.Tx) error {
 		for _, e := range entries {
@@ -134,14 +133,12 @@ func (q *SQL) Claim(ctx context.Context, endpoint string, now, until time.Time, 
 	return claimed, timeOf(due), nil
 }
 
-// Remove implements Queue.
 func (q *SQL) Remove(ctx context.Context, endpoint string, key Key) error {
 	_, err := q.exec(ctx, `DELETE FROM interlude_notices WHERE endpoint = ? AND run = ? AND seq = ?`, endpoint, key.RunID,
 		key.Seq)
 	return err
 }
 
-// Retry implements Queue.
 func (q *SQL) Retry(ctx context.Context, endpoint string, c Claimed, at time.Time, reason string) error {
 	_, err := q.exec(ctx, `UPDATE interlude_notices SET due = ?, reason = ?
 	WHERE endpoint = ? AND run = ? AND seq = ? AND attempts = ? AND died = 0`, at.UnixMicro(), reason, endpoint, c.RunID,
@@ -149,7 +146,6 @@ func (q *SQL) Retry(ctx context.Context, endpoint string, c Claimed, at time.Tim
 	return err
 }
 
-// Bury implements Queue.
 func (q *SQL) Bury(ctx context.Context, endpoint string, c Claimed, now time.Time, reason string) error {
 	_, err := q.exec(ctx, `UPDATE interlude_notices SET died = ?, reason = ?
 	WHERE endpoint = ? AND run = ? AND seq = ? AND attempts = ? AND died = 0`, now.UnixMicro(), reason, endpoint,
@@ -157,7 +153,6 @@ func (q *SQL) Bury(ctx context.Context, endpoint string, c Claimed, now time.Tim
 	return err
 }
 
-// Dead implements Queue.
 func (q *SQL) Dead(ctx context.Context, endpoint string, after Key, limit int) (dead []DeadLetter, _ error) {
 	rows, err := q.db.QueryContext(ctx, q.text(`SELECT run, seq, body, attempts, died, reason FROM interlude_notices
 	WHERE endpoint = ? AND died > 0 AND (run > ? OR run = ? AND seq > ?) ORDER BY run, seq LIMIT ?`), endpoint,
@@ -173,7 +168,6 @@ func (q *SQL) Dead(ctx context.Context, endpoint string, after Key, limit int) (
 	return dead, err
 }
 
-// Revive implements Queue.
 func (q *SQL) Revive(ctx context.Context, endpoint string, key Key, now time.Time) error {
 	n, err := q.exec(ctx, `UPDATE interlude_notices SET died = 0, due = ?, attempts = 0
 	WHERE endpoint = ? AND run = ? AND seq = ? AND died > 0`, now.UnixMicro(), endpoint, key.RunID, key.Seq)
@@ -183,7 +177,6 @@ func (q *SQL) Revive(ctx context.Context, endpoint string, key Key, now time.Tim
 	return err
 }
 
-// Count implements Queue.
 func (q *SQL) Count(ctx context.Context, endpoint string) (c Count, _ error) {
 	var oldest sql.NullInt64
 	err := q.db.QueryRowContext(ctx, q.text(`SELECT count(CASE WHEN died = 0 THEN 1 END),
@@ -194,7 +187,6 @@ func (q *SQL) Count(ctx context.Context, endpoint string) (c Count, _ error) {
 	return c, err
 }
 
-// Clear implements Queue.
 func (q *SQL) Clear(ctx context.Context, endpoint string) error {
 	_, err := q.exec(ctx, `DELETE FROM interlude_notices WHERE endpoint = ?`, endpoint)
 	return err

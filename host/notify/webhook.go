@@ -87,5 +87,4 @@ func (w *Webhook) Send(ctx context.Context, n Notice) error {
 	return post(ctx, w.client, w.clock, w.to, header, bytes.NewReader(body))
 }
 
-// userAgent is the User-Agent of the senders.
 const userAgent = "interlude-notify/1"

@@ -27,9 +27,9 @@ type Telemetry struct {
 	meter  metric.Meter // nil: no metrics
 	*instruments
 
-	mu     sync.Mutex
-	runs   map[string]*runTrace // guarded by mu; by run id, at most maxRuns
-	places map[place]*placeSpan // guarded by mu; at most maxSeries
+	mu     sync.Mutex           // guards the fields below
+	runs   map[string]*runTrace // by run id, at most maxRuns
+	places map[place]*placeSpan // at most maxSeries
 }
 
 // New returns Telemetry. It starts no goroutine. The error is from the meter.

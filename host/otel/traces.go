@@ -88,9 +88,9 @@ func (t *Telemetry) forget(id string) *runTrace {
 	return r
 }
 
-// startTurn starts the span of a turn, the parent of the engine's spans. It returns the span's
-// traceparent, which is stored at the end of the turn, so that the next turn's span can link to it
-// in any process. That of an unsampled span is not stored.
+// startTurn starts the span of a turn, the parent of the engine's spans. It returns the traceparent
+// of a sampled span, which is stored at the end of the turn, so that the next turn's span can link
+// to it in any process.
 func (t *Telemetry) startTurn(ctx context.Context, s lifecycle.StartedTurn) (forEngine context.Context, stored string) {
 	span := t.span(&s.ObservedRun, s.At, links(s.Meta, s.Before))
 	if at := span.SpanContext(); at.IsSampled() {

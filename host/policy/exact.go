@@ -11,7 +11,7 @@ import (
 )
 
 // exact decodes arguments. Integers become int64, and other numbers float64. A number that these
-// cannot hold is an error: a rule would judge another number than the one that is executed.
+// cannot hold is an error: the rule would judge a different number from the executed one.
 func exact(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil //nolint:nilnil // no arguments
@@ -50,7 +50,7 @@ func withNumbers(v any) (_ any, err error) {
 }
 
 // distinct returns an error if two members differ only in case: many decoders, Go's among them, do
-// not distinguish these, so the tool could take the one that the rule has not judged.
+// not distinguish these, so the tool could use the member that the rule has not judged.
 func distinct(members map[string]any) error {
 	folded := make(map[string]string, len(members))
 	for name := range members {

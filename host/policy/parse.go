@@ -28,7 +28,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("policy: line %d:%s %v", e.Line, about, e.Err)
 }
 
-// Unwrap returns the fault.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Parse reads rules in YAML. The error is an *Error for the first fault: a field that is unknown,
@@ -79,7 +78,6 @@ func Parse(text []byte) (*Rules, error) {
 	return r, nil
 }
 
-// lineOf returns the line that an error of the YAML parser names.
 func lineOf(err error) int {
 	_, after, _ := strings.Cut(err.Error(), "line ")
 	digits, _, _ := strings.Cut(after, ":")
@@ -111,7 +109,6 @@ func fields(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) {
 	return all, nil
 }
 
-// requiredText returns the text of a field of a mapping.
 func requiredText(in *yaml.Node, all map[string]*yaml.Node, name string) (string, error) {
 	node := all[name]
 	if node == nil {

@@ -103,7 +103,7 @@ var environment = []cel.EnvOption{
 func variables(p *interaction.Proposal) (map[string]any, error) {
 	s := p.Question.Subject
 	if s == nil {
-		return nil, fmt.Errorf("question %d of run %s is no approval", p.Question.ID, p.RunID)
+		return nil, fmt.Errorf("question %d of run %s is not an approval", p.Question.ID, p.RunID)
 	}
 	arguments, err := exact(s.Arguments)
 	if err != nil {

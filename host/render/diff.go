@@ -18,10 +18,9 @@ const (
 	Skipped Change = "skipped" // counts equal lines without a change nearby; Before is their number
 )
 
-// Line is a line of a diff. Before and After are its numbers in the two texts, from 1, or 0 where it
-// is absent. Parts are Text elements, and Token elements with the class "changed" for words that the other
-// text does not have. A line without a line break,
-// the last one of a text, ends with a Break element.
+// Line is a line of a diff. Before and After are its numbers in the two texts, from 1, or 0 where
+// it is absent. Parts are Text elements, and Token elements with the class "changed" for words that
+// the other text does not have. A last line without a line break ends with a Break element.
 type Line struct {
 	Change Change    `json:"change"`
 	Before int       `json:"before,omitempty"`
@@ -66,7 +65,6 @@ func Diff(before, after string) []Line {
 	return same(out, a, from, len(a), len(b)-len(a), false, true)
 }
 
-// linesOf returns lines with their line breaks.
 func linesOf(s string) (lines []string) {
 	for line := range strings.Lines(s) {
 		lines = append(lines, line)
@@ -77,7 +75,7 @@ func linesOf(s string) (lines []string) {
 // same appends the equal lines a[from:to], except those far from a change. A line has the number
 // i+1 before, and i+1+shift after the change.
 func same(out []Line, a []string, from, to, shift int, first, last bool) []Line {
-	head, tail := from+around, to-around // what is between is skipped
+	head, tail := from+around, to-around // lines between are skipped
 	if first {
 		head = from
 	}
@@ -117,7 +115,6 @@ func words(removed, added []string) (a, b [][]Element) {
 	return lineParts(removed, before, inA), lineParts(added, after, inB)
 }
 
-// lineParts divides words between their lines.
 func lineParts(lines, words []string, changed []bool) [][]Element {
 	out := make([][]Element, len(lines))
 	at := 0
@@ -136,7 +133,6 @@ func lineParts(lines, words []string, changed []bool) [][]Element {
 	return out
 }
 
-// joinedTokens joins changed words that follow each other.
 func joinedTokens(nodes []Element) (out []Element) {
 	for _, n := range nodes {
 		if last := len(out) - 1; last >= 0 && out[last].Kind == n.Kind {
@@ -148,7 +144,6 @@ func joinedTokens(nodes []Element) (out []Element) {
 	return out
 }
 
-// ended marks a line that has no line break.
 func ended(nodes []Element, line string) []Element {
 	if strings.HasSuffix(line, "\n") {
 		return nodes

@@ -19,7 +19,7 @@ func lines(diff []render.Line) string {
 	return b.String()
 }
 
-// N6: what a diff shows.
+// N6: the lines of a diff.
 func TestN6Diff(t *testing.T) {
 	require.Empty(t, render.Diff("a\n", "a\n"))
 	require.Equal(t, `same 1 1 'a'

@@ -39,7 +39,7 @@ const (
 	Code     Kind = "code"
 	Link     Kind = "link" // Address is a web or mail address; the children include it as text
 	Break    Kind = "br"
-	Token    Kind = "token" // Class is one of the classes of Highlight
+	Token    Kind = "token" // Class is a class of Highlight
 )
 
 // Element is one element of a document.
@@ -215,7 +215,6 @@ func (b *builder) first(n ast.Node) int {
 	return at
 }
 
-// block returns a block and reports whether it could be built.
 func (b *builder) block(n ast.Node, depth int) (Element, bool) {
 	if depth > MaxDepth {
 		return Element{}, false
@@ -283,7 +282,6 @@ func (b *builder) lines(n ast.Node) string {
 	return strings.TrimRight(s.String(), "\n")
 }
 
-// inlines appends the inline children of n to out.
 func (b *builder) inlines(out Element, n ast.Node, depth int) (Element, bool) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		more, ok := b.inline(c, depth+1)
@@ -412,7 +410,6 @@ func draws(source string, n Element) bool {
 	return i == len(drawn)
 }
 
-// appendText appends the characters of a node that are not blank.
 func appendText(drawn []rune, n Element) []rune {
 	for _, r := range n.Text {
 		if !unicode.IsSpace(r) {

@@ -38,7 +38,7 @@ func outline(nodes []render.Element) string {
 	return strings.Join(parts, " ")
 }
 
-// N5, decision 19: what each construct of Markdown becomes.
+// N5, decision 19: the elements of each construct of Markdown.
 func TestN5Markdown(t *testing.T) {
 	for source, want := range map[string]string{
 		"":      "",

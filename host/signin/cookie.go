@@ -69,7 +69,6 @@ func (s *SignIn) seal(ctx context.Context, name string, content any) (string, er
 	return value, nil
 }
 
-// open reads a cookie of a request into content.
 func (s *SignIn) open(r *http.Request, name string, content any) error {
 	cookie, err := r.Cookie(name)
 	if err != nil {

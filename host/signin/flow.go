@@ -86,7 +86,6 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, p.To, http.StatusFound)
 }
 
-// exchange redeems the provider's code, and returns a new session.
 func (s *SignIn) exchange(ctx context.Context, code string, p *pending) (*session, error) {
 	provider, config, err := s.endpoints(ctx)
 	if err != nil {
@@ -131,7 +130,6 @@ func (s *SignIn) exchange(ctx context.Context, code string, p *pending) (*sessio
 	return s.newSession(claims)
 }
 
-// newSession returns a session of the person whom the claims name.
 func (s *SignIn) newSession(claims map[string]json.RawMessage) (*session, error) {
 	now := s.now()
 	c := &session{ID: rand.Text(), Began: now, Sealed: now, Ends: now.Add(s.cfg.Lifetime)}

@@ -55,7 +55,6 @@ const (
 	maxLifetime = 30 * 24 * time.Hour
 	// resealAfter is the age at which a cookie is replaced, under the newest key.
 	resealAfter = 15 * time.Minute
-	// signInLimit is the time for a sign-in at the provider.
 	signInLimit = 10 * time.Minute
 	path        = "/signin/"
 )
@@ -135,7 +134,6 @@ func (s *SignIn) Identify(r *http.Request) (lifecycle.Actor, error) {
 	return lifecycle.Actor{ID: c.Person, Groups: c.Groups}, nil
 }
 
-// session returns the valid session of a request.
 func (s *SignIn) session(r *http.Request) (*session, error) {
 	if s.page == nil {
 		return nil, errNoSession

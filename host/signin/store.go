@@ -21,14 +21,13 @@ type Store struct {
 	db       *sql.DB
 	numbered bool // the placeholders are $1, $2, …, not ?
 
-	mu     sync.Mutex
-	loaded time.Time            // guarded by mu; when the fields below were read
-	keys   []key                // guarded by mu; newest first
-	ended  map[string]time.Time // guarded by mu; sessions issued before that time are over
-	tokens map[string]Token     // guarded by mu; by hash
+	mu     sync.Mutex           // guards the fields below
+	loaded time.Time            // when the fields below were read
+	keys   []key                // newest first
+	ended  map[string]time.Time // sessions issued before that time are over
+	tokens map[string]Token     // by hash
 }
 
-// key is a key of cookies.
 type key struct {
 	id      string
 	secret  []byte
@@ -112,7 +111,6 @@ func (s *Store) text(query string) string {
 // fresh is how long a process uses the rows that it has read.
 const fresh = 5 * time.Second
 
-// view calls fn with the content of the tables, read at most maxAge before now.
 func (s *Store) view(ctx context.Context, now time.Time, maxAge time.Duration, fn func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +271,6 @@ func FoldID(id string) string {
 	return norm.NFC.String(cases.Fold().String(strings.ToLower(norm.NFD.String(id))))
 }
 
-// isOver reports whether a session was ended.
 func (s *Store) isOver(ctx context.Context, c *session, now time.Time) (over bool, _ error) {
 	err := s.view(ctx, now, fresh, func() {
 		_, out := s.ended["session:"+c.ID]

@@ -102,14 +102,13 @@ func (s *Store) Tokens(ctx context.Context) (all []Token, _ error) {
 	return all, err
 }
 
-// RevokeToken deletes a token by its ID; false if there is none.
+// RevokeToken deletes a token by its ID; false if it does not exist.
 func (s *Store) RevokeToken(ctx context.Context, id string) (bool, error) {
 	n, err := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE id = ?`, id)
 	s.forget()
 	return n > 0, err
 }
 
-// errToken: the token is unknown, revoked or expired.
 var errToken = errors.New("signin: the token is unknown or expired")
 
 // unknown is how old the rows may be if a token or key is not among them: invalid ones cause at most
@@ -169,9 +168,9 @@ func bearer(r *http.Request) string {
 // attempts counts invalid tokens by address. Valid tokens pass in any case: behind a proxy all
 // programs have one address.
 type attempts struct {
-	mu     sync.Mutex
-	minute int64                // guarded by mu
-	failed map[netip.Prefix]int // guarded by mu; in this minute
+	mu     sync.Mutex // guards the fields below
+	minute int64
+	failed map[netip.Prefix]int // in this minute
 }
 
 // maxAttempts is the number of invalid tokens that an address may send in a minute, and

@@ -35,7 +35,6 @@ func (s *Server) Chat() http.Handler {
 	})
 }
 
-// chatInput is the body of POST.
 type chatInput struct {
 	ID        string        `json:"id"`
 	Messages  []chatMessage `json:"messages"`
@@ -64,7 +63,6 @@ type chatPart struct {
 	Result map[string]json.RawMessage `json:"resultProviderMetadata"`
 }
 
-// mark is the name of this package's metadata.
 const mark = "interlude"
 
 // place is the position of a client's message in the run: its metadata.
@@ -82,7 +80,7 @@ func (m *chatMessage) place() (p place, ok bool) {
 	return p, true
 }
 
-// parts returns the parts that can be read. Others are unknown, and their business is the page's.
+// parts returns the readable parts. Unknown ones are left to the page.
 func (m *chatMessage) parts() (all []chatPart) {
 	for _, raw := range m.Parts {
 		var p chatPart
@@ -93,7 +91,6 @@ func (m *chatMessage) parts() (all []chatPart) {
 	return all
 }
 
-// text returns the text of a person's message.
 func (m *chatMessage) text() string {
 	var texts []string
 	for _, p := range m.parts() {
@@ -104,7 +101,8 @@ func (m *chatMessage) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// answer returns the answer in the part; nil if there is none, or if this package has confirmed it.
+// answer returns the answer in the part, or nil without an answer or if this package has confirmed
+// it.
 func (p *chatPart) answer() json.RawMessage {
 	switch {
 	case p.State == "approval-responded" && p.Approval != nil && p.Approval.Approved != nil:
@@ -300,7 +298,6 @@ type chatWriter struct {
 
 type object = map[string]any
 
-// part writes a part of the stream.
 func (c *chatWriter) part(kind string, members object) {
 	all := object{"type": kind}
 	maps.Copy(all, members)
@@ -396,7 +393,6 @@ func (c *chatWriter) request(id string, q *lifecycle.Question) {
 	c.part("tool-approval-request", object{"toolCallId": id, "approvalId": id, "reason": front.Message(q)})
 }
 
-// askInput is the input of the client tool.
 func askInput(q *lifecycle.Question) object {
 	in := object{"message": front.Message(q), "kind": string(q.Kind)}
 	if schema := responseSchema(q); len(schema) > 0 {

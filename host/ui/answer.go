@@ -18,7 +18,6 @@ func callID(run string, question *lifecycle.Question) string {
 	return run + "." + strconv.Itoa(question.ID) + "." + question.Digest()[:16]
 }
 
-// call is a decoded callID.
 type call struct {
 	run      string
 	question int
@@ -53,7 +52,6 @@ type given struct {
 // errStale reports an answer to a question that was shown differently, or never.
 var errStale = front.Fault{Code: "QUESTION_CHANGED", Text: "The question has changed since you saw it."}
 
-// answer sends an answer to a question of the run.
 func (q *request) answer(ctx context.Context, g *given) error {
 	record, err := q.Client().Question(ctx, g.run, g.question)
 	if err != nil {
@@ -122,7 +120,7 @@ func readVerdict(value json.RawMessage) (front.Answer, error) {
 	return a, nil
 }
 
-// textAnswer is a text, or one of the options. An option whose label names the risk accepts it.
+// textAnswer is a text, or an option. An option whose label names the risk accepts it.
 func textAnswer(q *lifecycle.Question, text string) front.Answer {
 	for _, o := range q.Choices() {
 		if o.Value != text {
@@ -177,7 +175,6 @@ func decidedBy(r *lifecycle.Record) map[string]any {
 	return m
 }
 
-// responseSchema returns the schema of the answer to a question.
 func responseSchema(q *lifecycle.Question) json.RawMessage {
 	if q.Subject != nil {
 		args := json.RawMessage(`{"type":"object"}`)

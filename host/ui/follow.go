@@ -127,7 +127,6 @@ func (f *follower) outcome(r *lifecycle.Record, open bool) {
 	}
 }
 
-// event writes an event.
 func (f *follower) event(ctx context.Context, e *lifecycle.Event) error {
 	switch e.Type {
 	case lifecycle.TypeMessageIntermediate, lifecycle.TypeMessageFinal:

@@ -24,7 +24,6 @@ const (
 // beat is the interval of comments in a silent stream, which keep proxies from closing it.
 const beat = 15 * time.Second
 
-// maxStreams limits the concurrent requests of all callers.
 const maxStreams = 1000
 
 // Server streams runs to chat pages. It is safe for concurrent use.
@@ -35,9 +34,9 @@ type Server struct {
 	closed context.Context //nolint:containedctx // ends all streams
 	close  context.CancelFunc
 
-	mu      sync.Mutex
-	streams map[string]int // guarded by mu; by principal
-	total   int            // guarded by mu
+	mu      sync.Mutex     // guards the fields below
+	streams map[string]int // by principal
+	total   int
 }
 
 // New returns a server. It starts nothing.
@@ -59,7 +58,6 @@ func New(cfg Config) (*Server, error) {
 // continue. Later requests end at once.
 func (s *Server) Close() { s.close() }
 
-// request is one request of a known caller.
 type request struct {
 	*front.Caller
 
@@ -147,10 +145,9 @@ func (q *request) body() ([]byte, bool) {
 	return nil, false
 }
 
-// validID reports whether a client's id can be used.
 func validID(id string) bool { return id != "" && len(id) <= MaxID }
 
-// fault describes an error for the client, and logs one of the server.
+// fault describes an error for the client, and logs the server's own errors.
 func (q *request) fault(ctx context.Context, err error) front.Fault {
 	f := front.FaultOf(err)
 	var refused *lifecycle.NotAllowedError

@@ -58,7 +58,6 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request) *Problem {
 	return nil
 }
 
-// localActor is the caller's ID in a server without Identify.
 const localActor = "local"
 
 func (d *Server) identify(r *http.Request) (lifecycle.Actor, *Problem) {

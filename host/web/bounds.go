@@ -7,15 +7,14 @@ import (
 )
 
 // people counts the use of the server by each person, so that no one person can use it up. It
-// remembers the people with requests or streams, and those who changed something in this minute.
+// remembers the people with requests or streams, or with a change in this minute.
 type people struct {
-	mu      sync.Mutex
-	streams int                // guarded by mu; of all people
-	of      map[string]*person // guarded by mu; by ID
-	minute  time.Time          // guarded by mu; the begin of the minute of changes
+	mu      sync.Mutex         // guards the fields below
+	streams int                // of all people
+	of      map[string]*person // by ID
+	minute  time.Time          // the begin of the minute of changes
 }
 
-// person is the use by one person.
 type person struct{ requests, streams, changes, searches int }
 
 // maxSearchesEach limits the searches of one person at once: each examines many records.

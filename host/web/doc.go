@@ -8,9 +8,8 @@
 // do what. If people answer a question through several front ends at once, exactly one wins. The
 // handler keeps no state between requests.
 //
-// The types of the JSON (Run, Question, Problem and so on) are exported because the names of the
-// OpenAPI schemas are theirs; a Go program needs Handler and Options, and the Show functions for
-// another API.
+// The types of the JSON (Run, Question, Problem and so on) are exported because they name the
+// OpenAPI schemas; a Go program needs Handler and Options, and the Show functions for another API.
 //
 // Authentication is the host's job: without Identify, only requests from this machine are served.
 //

@@ -36,8 +36,8 @@ type ProbeOptions struct {
 //   - /metrics: ProbeOptions.Metrics.
 //
 // Responses contain no reasons, which may name servers; the log does. Serve it on a separate
-// address that only supervisors and monitoring reach. It is safe for concurrent use: requests share
-// one evaluation of the conditions, so that requests without a sign-in cannot load the store.
+// address that only supervisors and monitoring reach. Requests share evaluations of the conditions,
+// so that requests without a sign-in cannot load the store. It is safe for concurrent use.
 func Probes(opts ProbeOptions) http.Handler {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
@@ -64,9 +64,9 @@ func Probes(opts ProbeOptions) http.Handler {
 type probes struct {
 	opts ProbeOptions
 
-	mu     sync.Mutex
-	at     time.Time // guarded by mu; of the last evaluation
-	failed []string  // guarded by mu; the names of the unmet conditions then
+	mu     sync.Mutex // guards the fields below
+	at     time.Time  // of the last evaluation
+	failed []string   // the names of the unmet conditions then
 }
 
 // missing returns the names of the unmet conditions.
@@ -97,7 +97,6 @@ func (p *probes) missing(ctx context.Context) []string {
 	return failed
 }
 
-// writeProbe writes a probe's response: 503 if something is missing.
 func writeProbe(w http.ResponseWriter, status string, missing []string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -155,7 +155,6 @@ func notFound() *Problem {
 		"view it.")
 }
 
-// describe adds the error's data to its problem.
 func (p *Problem) describe(err error, c *caller) {
 	var (
 		value      *lifecycle.ValueError

@@ -113,7 +113,6 @@ func (d *Server) answers(ctx context.Context, c *caller, in *answersInput) (*bod
 // maxBeginning is the longest Result, in bytes.
 const maxBeginning = 500
 
-// beginning returns the beginning of a run's result.
 func beginning(run *lifecycle.Run) string {
 	text := run.FinalText
 	switch {

@@ -32,7 +32,7 @@ func (d *Server) ListenAndServe(ctx context.Context, address string, handler htt
 // The http.Server has these limits: request headers within 5 s, bodies within Options.Timeout, each
 // 16 KiB of a response read within Options.WriteTimeout, at most Options.MaxConnections
 // connections. A handler of larger uploads extends its read deadline (http.ResponseController). For
-// TLS or other settings, run your own server and register Close for its shutdown.
+// TLS, run your own server and register Close for its shutdown.
 func (d *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	if handler == nil {
 		handler = d

@@ -19,7 +19,7 @@ const maxValues = 100_000
 
 // strictJSON refuses bodies that two readers could understand differently: everything that
 // encoding/json repairs, and duplicate members. Otherwise a proxy that checks bodies, or a log,
-// could see a different answer from the one that counts.
+// could see a different answer from the accepted one.
 var strictJSON = huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrict}
 
 // unmarshalStrict is called twice for each body: huma reads it into an any to validate it against

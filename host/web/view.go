@@ -319,7 +319,6 @@ func showAudience(a *lifecycle.Audience) *Audience {
 	return &Audience{a.Everybody, a.Users, a.Groups, a.Except}
 }
 
-// audience is the reverse of showAudience.
 func (a *Audience) audience() *lifecycle.Audience {
 	if a == nil {
 		return nil

@@ -142,7 +142,7 @@ func servePage(w http.ResponseWriter, name string) {
 	_, _ = w.Write(body) //nolint:gosec // an embedded file
 }
 
-// Close ends all streams and refuses new ones with 503; other requests are served as before.
+// Close ends all streams and refuses new streams with 503; other requests are served as before.
 // Register it with http.Server.RegisterOnShutdown: a server waits for its streams when it shuts
 // down, and they may last for days. The readers reconnect, to another node or to the next process,
 // and continue from their last event.

@@ -132,7 +132,7 @@ func outputCases() (all []testCase) {
 			run := w.is("r", c.state)
 			require.Equal(w, []fsm.Warning{fsm.WarnEngineOutputTruncated}, run.Warnings)
 			require.Empty(w, run.Output)
-			const limit = "output has 1048589 bytes, at most 1048576 are taken"
+			const limit = "output has 1048589 bytes, at most 1048576 are accepted"
 			require.True(w, slices.ContainsFunc(w.log("r"), func(e fcmp.Event) bool {
 				return e.Type == fcmp.TypeWarning && strings.Contains(string(e.Data), limit)
 			}))

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// chat starts a page with useChat, and thread one with HttpAgent. Both with the same id show the same
-// chat.
+// chat starts a page with useChat, and thread a page with HttpAgent. Both with the same id show the
+// same chat.
 func (d *desk) chat(id string) *process {
 	d.Helper()
 	return d.execute("chat.mjs", "http://"+d.node.Address+"/chat", id)
@@ -78,7 +78,7 @@ func texts(end object) string {
 	return strings.Join(all, " ")
 }
 
-// approved is what the agent gets for an approval, and ends with.
+// approved is the agent's text for an approval, with which it ends.
 const approved = "Approved: go on with exactly what was proposed."
 
 // P4: useChat of the AI SDK: an approval.

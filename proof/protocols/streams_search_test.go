@@ -121,7 +121,7 @@ func (s *streams) verify() (verified object) {
 	return verified
 }
 
-// P4: the validators refuse what is not the protocol.
+// P4: the validators refuse violations of the protocol.
 func TestP4ValidatorsRefuse(t *testing.T) {
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
 	require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Claim implements store.Writer.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	claimed, hints, err := s.claim(ctx, req)
 	s.watchers.Notify(hints)

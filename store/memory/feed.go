@@ -16,7 +16,7 @@ import (
 // if all are lost, commits are not recorded.
 type feeds struct {
 	byName map[string]*feed
-	// noted are the commits in their order; the position of noted[i] is first+i.
+	// The position of noted[i] is first+i.
 	noted []notedCommit
 	first uint64 // from 1
 }
@@ -44,7 +44,6 @@ func (f *feeds) note(run *entry, events int) {
 	f.noted = append(f.noted, notedCommit{run: run, first: last - uint64(events) + 1, last: last})
 }
 
-// needed reports whether there is a feed that is not lost.
 func (f *feeds) needed() bool {
 	for _, one := range f.byName {
 		if !one.lost {
@@ -54,7 +53,6 @@ func (f *feeds) needed() bool {
 	return false
 }
 
-// end is the position of the last commit that was noted.
 func (f *feeds) end() uint64 { return f.first + uint64(len(f.noted)) - 1 }
 
 func (f *feeds) after(position uint64) []notedCommit {
@@ -103,7 +101,6 @@ func (f *feeds) markLost(last uint64) {
 	}
 }
 
-// CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -124,7 +121,6 @@ func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	return nil
 }
 
-// DeleteFeed implements store.FeedStore.
 func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +135,6 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 	return nil
 }
 
-// Feeds implements store.FeedStore.
 func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -158,7 +153,6 @@ func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 	return all, nil
 }
 
-// LeaseFeed implements store.FeedStore.
 func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration, now time.Time) (store.FeedLease,
 	bool, error,
 ) {
@@ -196,7 +190,6 @@ func (s *Store) leased(ctx context.Context, l store.FeedLease) (*feed, error) {
 	return f, nil
 }
 
-// ReadFeed implements store.FeedStore.
 func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition, limit int) (store.FeedPage,
 	error,
 ) {
@@ -233,7 +226,6 @@ func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.Fee
 	return page, nil
 }
 
-// AckFeed implements store.FeedStore.
 func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
 	at, ok := readPosition(to)
 	if !ok {
@@ -256,7 +248,6 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 	return nil
 }
 
-// ReleaseFeed implements store.FeedStore.
 func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

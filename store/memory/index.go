@@ -75,7 +75,7 @@ type index struct {
 	owned     *ordered[ownedRun]
 	finished  *ordered[moment]
 	held      *ordered[moment] // by creation
-	heldUntil *ordered[moment] // those held runs that are tried again by themselves, by that time
+	heldUntil *ordered[moment] // held runs with an automatic retry, by its time
 	awaiting  int              // queued, waiting for their children
 	slots     map[string]int   // occupied slots by pool
 	keySlots  map[poolKey]int  // occupied slots by pool and key
@@ -190,7 +190,6 @@ func (x *index) remove(r *store.Run) {
 	}
 }
 
-// waiting returns the list of a waiting run.
 func (x *index) waiting(r *store.Run) *ordered[moment] {
 	if asked.Anyone(r) {
 		return x.anyone

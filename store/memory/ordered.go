@@ -18,7 +18,6 @@ type treap[T any] struct {
 
 func newOrdered[T any](compare func(a, b T) int) *ordered[T] { return &ordered[T]{compare: compare} }
 
-// add adds the item, or replaces an equal one.
 func (o *ordered[T]) add(item T) {
 	o.remove(item)
 	less, greater := o.split(o.root, item)
@@ -98,7 +97,6 @@ func descend[T any](t *treap[T], before, visit func(T) bool) bool {
 	return descend(t.right, before, visit) && visit(t.item) && descend(t.left, before, visit)
 }
 
-// first returns the first item that is not before the place.
 func (o *ordered[T]) first(before func(T) bool) (item T, ok bool) {
 	o.from(before, func(t T) bool {
 		item, ok = t, true

@@ -52,7 +52,6 @@ func (q *readyQueue) seek(engine string, before func(place) bool) (place, bool) 
 	return p, ok && p.pool == q.pool && p.engine == engine
 }
 
-// All implements claim.Queue.
 func (q *readyQueue) All(n int) (ids []string, complete bool, _ error) {
 	var places []place
 	for _, engine := range q.engines {
@@ -83,7 +82,6 @@ func idsOf(places []place) []string {
 	return ids
 }
 
-// Priority implements slots.Queue.
 func (q *readyQueue) Priority(below int) (priority int, ok bool, _ error) {
 	for _, engine := range q.engines {
 		p, found := q.seek(engine, func(p place) bool { return p.priority >= below })
@@ -94,7 +92,6 @@ func (q *readyQueue) Priority(below int) (priority int, ok bool, _ error) {
 	return priority, ok, nil
 }
 
-// Keys implements slots.Queue.
 func (q *readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
 	for name := range slots.Around(last, func(after string, inclusive bool) (string, bool, error) {
 		key, ok := q.nextKey(priority, after, inclusive)
@@ -127,7 +124,6 @@ func (q *readyQueue) nextKey(priority int, after string, inclusive bool) (key st
 	return key, ok
 }
 
-// Oldest implements slots.Queue.
 func (q *readyQueue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	all := make([][]string, len(wants))
 	for i, want := range wants {

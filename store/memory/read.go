@@ -30,7 +30,6 @@ func (s *Store) view(r *store.Run) store.Run {
 	return seen
 }
 
-// Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -41,7 +40,6 @@ func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	return s.view(&e.run), nil
 }
 
-// Spec implements store.Reader.
 func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -52,7 +50,6 @@ func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
 	return bytes.Clone(e.spec), nil
 }
 
-// Runs implements store.Reader.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -74,7 +71,6 @@ func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	return page.NewPage(q)
 }
 
-// Waiting implements store.Reader.
 func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -148,7 +144,6 @@ func (s *Store) views(found []moment, limit int) (*store.Found, error) {
 	return page, nil
 }
 
-// Events implements store.Reader.
 func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -175,7 +170,6 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 	return events, nil
 }
 
-// History implements store.Reader.
 func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -209,7 +203,6 @@ func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (s
 	return s.view(&e.run), page, nil
 }
 
-// Usage implements store.Reader.
 func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -220,7 +213,6 @@ func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error)
 	return slices.Clone(e.usage), nil
 }
 
-// Journal implements store.Reader.
 func (s *Store) Journal(ctx context.Context, id string) ([]interaction.JournalEntry, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -231,7 +223,6 @@ func (s *Store) Journal(ctx context.Context, id string) ([]interaction.JournalEn
 	return store.CloneJournal(e.journal), nil
 }
 
-// Settled implements store.Reader.
 func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -246,7 +237,6 @@ func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record
 	return store.CloneRecord(e.settled[i]), nil
 }
 
-// Voted implements store.Reader.
 func (s *Store) Voted(ctx context.Context, id, key string) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -262,7 +252,6 @@ func (s *Store) Voted(ctx context.Context, id, key string) (interaction.Record, 
 	return store.CloneRecord(e.settled[i]), nil
 }
 
-// Due implements store.Reader.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -296,7 +285,6 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	return due, next, nil
 }
 
-// Orphans implements store.Reader.
 func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.Run, _ error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -330,7 +318,6 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	return page.Runs(), err
 }
 
-// Interaction implements store.Reader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

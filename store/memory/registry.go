@@ -12,7 +12,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +30,6 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	return nil
 }
 
-// Renew implements store.Registry.
 func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,12 +53,10 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ow
 	return owned, nil
 }
 
-// Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	return s.expire(ctx, now, func(n *store.Node) bool { return n.Until.Before(now) || slices.Contains(ids, n.ID) })
 }
 
-// ExpireSilent implements store.Local.
 func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.Node) ([]store.Node, error) {
 	return s.expire(ctx, now, func(n *store.Node) bool { return store.IsSilent(*n, nodes) })
 }
@@ -109,7 +105,6 @@ func (s *Store) parkers() map[string]bool {
 	}
 }
 
-// Departures implements store.Registry.
 func (s *Store) Departures(ctx context.Context) ([]store.Departure, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -123,7 +118,6 @@ func (s *Store) Departures(ctx context.Context) ([]store.Departure, error) {
 	return all, nil
 }
 
-// Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -143,7 +137,6 @@ func (s *Store) listNodes() []store.Node {
 	return all
 }
 
-// SetPool implements store.Registry.
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
@@ -157,7 +150,6 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	return nil
 }
 
-// Pools implements store.Registry.
 func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -171,5 +163,4 @@ func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	return all, nil
 }
 
-// Watch implements store.Watcher.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }

@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Store keeps runs in memory. Use New.
+// Store keeps runs in memory. Use New. Package store describes the methods of its interfaces: Store,
+// Watcher, Meter and Local.
 type Store struct {
 	watchers store.Watchers
 
@@ -24,7 +25,7 @@ type Store struct {
 	runs     map[string]*entry
 	index    index
 	nodes    map[string]*store.Node
-	departed map[string]time.Time // when nodes went that parked runs may name
+	departed map[string]time.Time // departure times of nodes that parked runs may name
 	usage    store.Usage          // of the runs that have not ended
 	pools    map[string]slots.Pool
 	counters store.Counters
@@ -61,14 +62,13 @@ func New() *Store {
 	}
 }
 
-// Identity implements store.Identified.
 func (s *Store) Identity(ctx context.Context) (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.identity, s.checkOpen(ctx)
 }
 
-// Close ends the store; later calls answer store.ErrClosed.
+// Close closes the store; later calls return store.ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,6 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// commitAll stores the commits without an error, and adds their hints to those given.
 func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []commitCopy, errs []error,
 	hints []store.Hint) []store.Hint {
 	s.mu.Lock()
@@ -186,7 +185,6 @@ func (e *entry) settle(r *interaction.Record) {
 // runs have so few that a map would be larger.
 const fewSettled = 8
 
-// byKey returns the index in settled of the interaction with the idempotency key.
 func (e *entry) byKey(key string) (i int, used bool) {
 	if key == "" {
 		return 0, false
@@ -266,7 +264,6 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 	return nil
 }
 
-// write stores a checked commit.
 func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCopy) {
 	hadEnded := prev != nil && prev.State.Terminal() // before e.run, which prev points to, changes
 	if prev == nil {
@@ -332,7 +329,6 @@ func (s *Store) Counters() store.Counters {
 	return s.counters
 }
 
-// Prune implements store.Writer.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

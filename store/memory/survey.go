@@ -102,7 +102,6 @@ func (s *Store) running() (n int) {
 	}
 }
 
-// upTo calls visit for each run of x whose moment is not after now.
 func upTo(x *ordered[moment], now time.Time, visit func(id string)) {
 	x.from(start, func(m moment) bool {
 		if m.at > now.UnixMicro() {
@@ -113,5 +112,4 @@ func upTo(x *ordered[moment], now time.Time, visit func(id string)) {
 	})
 }
 
-// time is the moment's time, as stores return it.
 func (m moment) time() time.Time { return time.UnixMicro(m.at).UTC() }

@@ -31,7 +31,6 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOnce makes one transaction. failed are the errors of single runs.
 func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []store.Claimed, failed, _ error) {
 	ctx, done, err := s.beginCall(ctx)
 	if err != nil {
@@ -76,7 +75,7 @@ type pick struct {
 	locked  bool // the row is locked
 }
 
-// run picks runs, lets them be started and stores their commits.
+// run picks runs, calls Start for each, and stores the commits.
 func (c *claimTx) run(ctx context.Context) error {
 	if !c.req.Hinted || c.req.Engines == nil { // only peek knows which engines have ready runs
 		found, ready, err := c.peek(ctx)
@@ -112,7 +111,7 @@ func (c *claimTx) run(ctx context.Context) error {
 	return err
 }
 
-// startRuns lets the caller make the commits. A run that fails is unchanged.
+// startRuns calls Start for each picked run. If it fails, the run is unchanged.
 func (c *claimTx) startRuns(ctx context.Context) error {
 	loaded, err := c.loadPicks(ctx)
 	if err != nil {

@@ -35,7 +35,6 @@ func (r clockReading) replacedBy(next clockReading) bool {
 
 var clockText = sql(`SELECT ` + serverMicros)
 
-// Now implements store.Timekeeper.
 func (s *Store) Now() time.Time { return s.clock.reading.Load().at(time.Now()) }
 
 // clockSamples is the number of queries per reading. The fastest answer counts: the connection may

@@ -23,7 +23,6 @@ type commitBatch struct {
 	job     *groupcommit.Job[*commitBatch]
 }
 
-// pendingCommit is a commit under way.
 type pendingCommit struct {
 	entry.Entry
 

@@ -12,7 +12,6 @@ import (
 )
 
 var (
-	// confirmGuardText precedes the reads of a confirmation.
 	confirmGuardText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
 	// confirmText writes a record to the write-ahead log, but to no table; any role may. Its
 	// transaction commits as if it had changed a row: once the log is flushed up to it, and
@@ -21,8 +20,8 @@ var (
 	confirmText = sql(`SELECT pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
 )
 
-// maxConfirms limits concurrent confirmations, so that retries while a standby is away leave
-// connections to others.
+// maxConfirms limits concurrent confirmations, so that retries during a standby's absence leave
+// connections free.
 const maxConfirms = 2
 
 // Confirm implements store.Confirmer. The reads and confirmText's record are one transaction on one
@@ -119,11 +118,11 @@ const replicationWarning = "interlude: not replicated"
 const showWarnings = `set_config('client_min_messages', 'warning', true)`
 
 // OnNotice keeps the server's warning of ErrUnreplicated with the connection. ConfigurePool sets
-// it. A host whose pool for New lacks ConfigurePool sets ConnConfig.OnNotice to it, or calls it
-// there. Without it, a commit counts as acknowledged although an administrator canceled its wait
-// for the standby.
+// it. A host that does not call ConfigurePool sets ConnConfig.OnNotice to it, or calls it there.
+// Without it, a commit counts as acknowledged although an administrator canceled its wait for the
+// standby.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
-	if n.Routine == "SyncRepWaitForLSN" { // the text is localized, and the code is that of any warning
+	if n.Routine == "SyncRepWaitForLSN" { // the text is localized, and the code is the same for all warnings
 		conn.CustomData()[replicationWarning] = n.Message
 	}
 }
@@ -157,7 +156,6 @@ func acknowledgmentError(conn *pgconn.PgConn) error {
 // replicatedPool is a pool whose batches fail if the server did not wait for its standby.
 type replicatedPool struct{ *pgxpool.Pool }
 
-// SendBatch implements querier.
 func (p replicatedPool) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	conn, err := p.Acquire(ctx)
 	if err != nil {
@@ -173,7 +171,6 @@ type replicatedResults struct {
 	conn *pgxpool.Conn // nil once returned
 }
 
-// Close implements pgx.BatchResults.
 func (r *replicatedResults) Close() error {
 	err := r.BatchResults.Close()
 	if r.conn == nil {

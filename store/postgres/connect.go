@@ -67,11 +67,10 @@ func (h *hosts) configure(config *pgxpool.Config, l *lineage) {
 	}
 }
 
-// askedAgain is the least time between two checks.
 const askedAgain = time.Second
 
-// check asks all hosts, unless another call does or did a moment ago. It takes no longer than a
-// connection may take.
+// check asks all hosts, unless another call is asking or asked within askedAgain. It is limited by
+// the connection timeout.
 func (h *hosts) check(ctx context.Context) {
 	if h.ask == nil || !h.asking.TryLock() {
 		return
@@ -108,7 +107,7 @@ func (h *hosts) askAll(ctx context.Context, c *pgx.ConnConfig,
 			if err != nil {
 				return
 			}
-			defer conn.Close(ctx) //nolint:errcheck // it has served its purpose
+			defer conn.Close(ctx) //nolint:errcheck // it only answered queries
 			cluster, timeline, err := readLineage(ctx, conn)
 			if err == nil && l.observesNewer(cluster, timeline) {
 				h.mu.Lock()

@@ -45,7 +45,6 @@ var (
 
 func (s *Store) parkerLock() string { return "interlude parker in " + s.o.Schema + ": " }
 
-// parkerOf is the node that parked the run, if any.
 func parkerOf(prev *store.Run) string {
 	if !prev.Parked() {
 		return ""

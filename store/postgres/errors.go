@@ -25,15 +25,15 @@ var (
 	// ErrOlder: the schema is older than this package needs; run Migrate, with a sufficient role.
 	ErrOlder = errors.New("postgres: schema is older than this version needs")
 	// ErrNewer: the schema is too new for this package; use a newer version.
-	ErrNewer = errors.New("postgres: schema is of a newer version")
+	ErrNewer = errors.New("postgres: schema is newer than this version knows")
 	// ErrForeign: the schema's tables are not this package's, or were changed by hand.
 	ErrForeign = errors.New("postgres: schema is not this package's")
 )
 
-// Errors that prevent a call; stored data stays valid.
+// Errors that prevent a call. Stored data stays valid.
 var (
 	// ErrRights: the role lacks a right that docs/postgres.md lists.
-	ErrRights = errors.New("postgres: role has not the right")
+	ErrRights = errors.New("postgres: role lacks a right")
 	// ErrConnections: the server or a pooler allows no more connections.
 	ErrConnections = store.NewError(store.ErrUnavailable, "postgres: too many connections")
 	// ErrFull: the server's disk or memory is full.
@@ -131,9 +131,9 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return conn, nil
 }
 
-// configError is the error of an invalid connection string. The driver's error holds the string,
-// with the password blanked as well as it can: so only the reason and the unreadable file are
-// passed on.
+// configError is the error of an invalid connection string. The driver's error contains the string
+// and hides the password imperfectly, so only the reason and the name of an unreadable file are
+// kept.
 func configError(what string, err error) error {
 	reason := "it cannot be parsed"
 	var e *pgconn.ParseConfigError

@@ -89,8 +89,8 @@ var (
 			ORDER BY place, run, last LIMIT $6::bigint
 		) f ON true
 		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
-	// feedEventsText returns the events of commits in the given order, of only as many as fit a
-	// page, without reading the other bodies.
+	// feedEventsText returns the events of as many of the given commits as fit a page, in the given
+	// order, without reading other bodies.
 	feedEventsText = sql(`SELECT id, first, bodies FROM (
 			SELECT v.n, r.id, e.first, e.bodies,
 				sum(octet_length(e.bodies)) OVER (ORDER BY v.n) - octet_length(e.bodies) AS before
@@ -127,7 +127,6 @@ func readPlace(feed string, p store.FeedPosition) (at place, _ error) {
 	return at, nil
 }
 
-// Feeds implements store.FeedStore.
 func (r *reader) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
 	return readRows(ctx, r, r.texts[feedsText], func(row pgx.CollectableRow) (f store.FeedStatus, _ error) {
 		var lag, until int64
@@ -145,7 +144,6 @@ func (r *reader) Feeds(ctx context.Context) ([]store.FeedStatus, error) {
 	})
 }
 
-// LeaseFeed implements store.FeedStore.
 func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration, _ time.Time) (store.FeedLease, bool,
 	error,
 ) {
@@ -179,7 +177,6 @@ func (s *Store) LeaseFeed(ctx context.Context, name string, length time.Duration
 	return l, true, nil
 }
 
-// ReadFeed implements store.FeedStore.
 func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition,
 	limit int) (page store.FeedPage,
 	_ error,
@@ -278,7 +275,6 @@ func (s *Store) feedCommits(ctx context.Context, feed string, at []place) ([]sto
 	return commits, nil
 }
 
-// AckFeed implements store.FeedStore.
 func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, _ time.Time) error {
 	at, err := readPlace(l.Feed, to)
 	if err != nil {
@@ -308,7 +304,6 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 	return nil
 }
 
-// ReleaseFeed implements store.FeedStore.
 func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	if !storable(l.Feed) {
 		return nil
@@ -317,16 +312,12 @@ func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	return err
 }
 
-// CreateFeed returns ErrInTransaction, as other changes of feeds do.
 func (t *txStore) CreateFeed(context.Context, store.Feed) error { return ErrInTransaction }
 
-// DeleteFeed returns ErrInTransaction.
 func (t *txStore) DeleteFeed(context.Context, string) error { return ErrInTransaction }
 
-// Feeds implements store.FeedStore, in the transaction.
 func (t *txStore) Feeds(ctx context.Context) ([]store.FeedStatus, error) { return t.reader.Feeds(ctx) }
 
-// LeaseFeed returns ErrInTransaction.
 func (t *txStore) LeaseFeed(context.Context, string, time.Duration, time.Time) (store.FeedLease, bool, error) {
 	return store.FeedLease{}, false, ErrInTransaction
 }
@@ -336,10 +327,8 @@ func (t *txStore) ReadFeed(context.Context, store.FeedLease, store.FeedPosition,
 	return store.FeedPage{}, ErrInTransaction
 }
 
-// AckFeed returns ErrInTransaction.
 func (t *txStore) AckFeed(context.Context, store.FeedLease, store.FeedPosition, time.Time) error {
 	return ErrInTransaction
 }
 
-// ReleaseFeed returns ErrInTransaction.
 func (t *txStore) ReleaseFeed(context.Context, store.FeedLease) error { return ErrInTransaction }

@@ -54,7 +54,6 @@ var (
 		SELECT place, run, last, count(*) OVER () FROM part ORDER BY place DESC, run DESC, last DESC LIMIT 1`)
 )
 
-// CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -83,7 +82,6 @@ func (s *Store) checkFeeds(ctx context.Context, f store.Feed) error {
 	return err
 }
 
-// DeleteFeed implements store.FeedStore.
 func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 	if !storable(name) {
 		return refuse.NoFeed(name)

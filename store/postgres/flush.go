@@ -23,11 +23,9 @@ const (
 )
 
 var (
-	// guardText precedes the writes of a transaction.
 	guardText = sql(`SELECT ` + guard + `, ` + setLockTimeout)
 	// updateGuardText is guardText and nestedLoopsText, for a transaction that begins with changes
-	// of runs; parkedGuardText adds shareParkersText for one parker, the usual number. Each
-	// statement of an exchange costs time.
+	// of runs; parkedGuardText adds shareParkersText for one parker, the usual number.
 	updateGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, ` + setLockTimeout)
 	parkedGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, CASE WHEN ` + setLockTimeout + ` <> ''
 		THEN ` + shareParker + ` END`)
@@ -42,7 +40,7 @@ const (
 // flushLockTimeout limits a flush's wait for a locked row: all other commits of the flush wait too.
 const flushLockTimeout = "100ms"
 
-// maxTries bounds how often a commit is tried that is neither refused nor stored.
+// maxTries bounds the tries of a commit that is neither stored nor refused.
 const maxTries = 20
 
 func (s *Store) flush(jobs []*groupcommit.Job[*commitBatch]) {
@@ -105,8 +103,7 @@ func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit)
 		err := s.write(ctx, flushLockTimeout, append([][]*pendingCommit{heads}, followers...)...)
 		switch {
 		case err != nil && !rolledBack(err):
-			// As unknown as the outcome of the heads. Tried by itself, a commit that is stored
-			// would be refused.
+			// Their outcome is as unknown as the heads': a retry would refuse a stored commit.
 			finishAll(slices.Concat(append([][]*pendingCommit{heads}, followers...)...), writeError(err))
 			heads = nil
 		case err != nil:
@@ -139,7 +136,7 @@ func (s *Store) handleFailure(ctx context.Context, commits []*pendingCommit, err
 	case e.Code == lockNotAvailable:
 		return s.setLockedAside(ctx, commits)
 	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"):
-		// one of them is at fault; bisect
+		// find the commit at fault by bisection
 		if len(commits) > 1 {
 			s.storeRound(slices.Clone(commits[:len(commits)/2]), nil)
 			return commits[len(commits)/2:]
@@ -200,7 +197,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 		creating++
 	}
 	b := newBatch(6)
-	guarded := false // by a statement that does what queueWrites asks for
+	guarded := false // by a statement that includes what queueWrites requires
 	if first {
 		b.Queue(beginText)
 		guarded = s.queueGuard(b, lockTimeout, commits, creating)
@@ -232,8 +229,8 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 	return err
 }
 
-// queueGuard adds the guard of a transaction's first round, and reports whether it does everything
-// that precedes changes of runs.
+// queueGuard adds the guard of a transaction's first round, and reports whether it includes
+// everything that must precede changes of runs.
 func (s *Store) queueGuard(b *pgx.Batch, lockTimeout string, commits []*pendingCommit, creating int) (whole bool) {
 	var parkers []string
 	if creating == 0 {

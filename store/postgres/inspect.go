@@ -137,7 +137,6 @@ const neededRights = `(VALUES
 	('feed', ARRAY['SELECT', 'DELETE']),
 	('feeds', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']))`
 
-// missingRights returns the needed rights that the role lacks.
 func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
 	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+neededRights+
 		` AS v (name, rights) CROSS JOIN unnest(v.rights) AS r (what)

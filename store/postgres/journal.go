@@ -40,7 +40,6 @@ func journalText(first int) string {
 var journalReadText = sql(`SELECT j.path, j.name, j.type, j.body FROM interlude.runs r
 	LEFT JOIN interlude.journal j ON j.run = r.n WHERE r.id = $1::text ORDER BY j.entry`)
 
-// Journal implements store.Reader.
 func (r *reader) Journal(ctx context.Context, id string) (entries []interaction.JournalEntry, _ error) {
 	if !storable(id) {
 		return nil, refuse.NotFound(id)

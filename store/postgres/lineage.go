@@ -29,10 +29,10 @@ var ErrWrongServer = store.NewError(store.ErrUnavailable,
 type lineage struct {
 	hosts *hosts
 
-	mu       sync.Mutex
-	cluster  string // guarded by mu; system identifier; empty before the first connection
-	timeline uint64 // guarded by mu; 0 before the first primary
-	onNewer  func() // guarded by mu; called when a newer timeline was seen
+	mu       sync.Mutex // guards the fields below
+	cluster  string     // system identifier; empty before the first connection
+	timeline uint64     // 0 before the first primary
+	onNewer  func()     // called when a newer timeline was seen
 }
 
 const lineageKey = "interlude: lineage"
@@ -107,13 +107,12 @@ func readLineage(ctx context.Context, conn *pgconn.PgConn) (cluster string, time
 	row := results[0].Rows[0]
 	if digits := string(row[1]); digits != "" {
 		if timeline, err = strconv.ParseUint(digits, 16, 32); err != nil {
-			return "", 0, errNoLineage // a server that names its files otherwise cannot be judged
+			return "", 0, errNoLineage // unknown file names
 		}
 	}
 	return string(row[0]), timeline, nil
 }
 
-// observesNewer observes a primary, and reports whether it is newer than the known one.
 func (l *lineage) observesNewer(cluster string, timeline uint64) bool {
 	l.mu.Lock()
 	known := l.timeline

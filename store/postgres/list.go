@@ -12,7 +12,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Runs implements store.Reader.
 func (r *reader) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 	q, err := q.Normal()
 	if err != nil {

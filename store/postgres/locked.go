@@ -40,7 +40,6 @@ func newLockedRuns(connections int32) lockedRuns {
 	}
 }
 
-// queueBehindLocked queues a commit behind its run's waiting commits, if any.
 func (s *Store) queueBehindLocked(c *pendingCommit) bool {
 	s.locked.mu.Lock()
 	defer s.locked.mu.Unlock()
@@ -67,13 +66,12 @@ func (l *lockedRuns) enqueue(c *pendingCommit, timeout time.Duration) {
 	l.waiting[c.Run.ID] = append(l.waiting[c.Run.ID], lockedCommit{c, time.Now().Add(timeout)})
 }
 
-// freeRowsText locks and returns the unlocked rows.
 var freeRowsText = sql(
 	`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
 
 // setLockedAside moves the commits that hit a lock timeout to separate retries, and returns the
-// others. If no run's row is locked, another transaction is creating one of the ids: then all
-// creating commits are moved.
+// others. If no run's row is locked, another transaction is creating a run with the same id: then
+// all creating commits are moved.
 func (s *Store) setLockedAside(ctx context.Context, commits []*pendingCommit) []*pendingCommit {
 	rows := make([]int64, 0, len(commits))
 	for _, c := range commits {

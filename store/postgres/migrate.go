@@ -130,7 +130,7 @@ func withConn(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn,
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what was done is committed
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the work is committed
 	return task(conn, schema)
 }
 
@@ -161,7 +161,7 @@ func migrate(ctx context.Context, db txStarter, schema string, known []Migration
 		case !errors.As(err, &e):
 			return err
 		case e.Code == "42P07": // a table of that name exists
-			return fmt.Errorf("%w: %w: choose another one by Options.Schema", ErrForeign, err)
+			return fmt.Errorf("%w: %w: choose another schema", ErrForeign, err)
 		case e.Code != lockNotAvailable || try == tableTries:
 			return err
 		}
@@ -228,7 +228,6 @@ func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string, large b
 	return err
 }
 
-// createSchema creates a missing schema, and the table of its versions.
 func createSchema(ctx context.Context, tx pgx.Tx, schema string) error {
 	var exists bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
@@ -302,8 +301,7 @@ func (s Status) checkRecorded(known []Migration) (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("%w: migration %d is recorded as %d, %s (%s), this package's is %s "+
 				"(%s): a development version from before the first "+
 				"release made the tables, or they were changed by hand: use the version that made them, or another "+
-				"schema (Options.Schema)",
-				ErrForeign, m.Version, a.Version, a.Name, a.Sum, m.Name, m.Sum))
+				"schema", ErrForeign, m.Version, a.Version, a.Name, a.Sum, m.Name, m.Sum))
 		}
 	}
 	return wrong
@@ -314,7 +312,7 @@ func (s Status) checkRecorded(known []Migration) (wrong []error) {
 func (s Status) checkVersion(known int) error {
 	switch {
 	case s.Version < known:
-		return fmt.Errorf("%w: it is at version %d, this package needs %d: call Migrate, with a role that may change "+
+		return fmt.Errorf("%w: it is at version %d, this package needs %d: migrate it, with a role that may change "+
 			"tables", ErrOlder, s.Version, known)
 	case s.Oldest > known:
 		return fmt.Errorf("%w: it is at version %d and needs a package for %d at least, this one is for %d", ErrNewer,

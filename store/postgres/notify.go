@@ -41,19 +41,19 @@ type runHint struct {
 
 // notifier notifies other processes of commits, in separate transactions that no caller waits for:
 // a notifying transaction locks the whole database until it is stored, which would serialize
-// commits. A crash loses unsent hints; the others poll.
+// commits. A crash loses unsent hints: other processes poll.
 type notifier struct {
 	s       *Store
 	wake    chan struct{}
 	quiet   chan struct{} // like wake, for hints that can wait: see quietGap
 	closing chan struct{} // closed when the store is: the pending hints are sent, and no more
 
-	mu      sync.Mutex
-	asked   map[*func(store.Hint) bool]struct{} // guarded by mu; see store.Announcer
-	found   fsm.State                           // guarded by mu; of Announce
-	pending map[string]runHint                  // guarded by mu; the newest hint of each run
-	order   []string                            // guarded by mu; the runs in pending
-	all     bool                                // guarded by mu; too much is pending to name it
+	mu      sync.Mutex                          // guards the fields below
+	asked   map[*func(store.Hint) bool]struct{} // see store.Announcer
+	found   fsm.State                           // of Announce
+	pending map[string]runHint                  // the newest hint of each run
+	order   []string                            // the runs in pending
+	all     bool                                // too much is pending to name it
 }
 
 func newNotifier(s *Store) *notifier {
@@ -131,7 +131,6 @@ func (n *notifier) claims(h store.Hint) bool {
 	return claimed
 }
 
-// Claims implements store.Announcer.
 func (s *Store) Claims(fn func(store.Hint) bool) (stop func()) {
 	n := s.notifier
 	n.mu.Lock()
@@ -144,7 +143,6 @@ func (s *Store) Claims(fn func(store.Hint) bool) (stop func()) {
 	}
 }
 
-// Announce implements store.Announcer.
 func (s *Store) Announce(state fsm.State) {
 	if s.o.NoNotify {
 		return
@@ -223,7 +221,7 @@ func (n *notifier) pause(d time.Duration, wake <-chan struct{}) {
 
 const closeTimeout = time.Second
 
-// flush sends the pending hints. A failed notification is lost: its receivers poll.
+// flush sends the pending hints. If that fails, the receivers poll.
 func (n *notifier) flush(timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(n.s.live, timeout)
 	defer cancel()
@@ -232,8 +230,8 @@ func (n *notifier) flush(timeout time.Duration) {
 	}
 }
 
-// Watch implements store.Watcher: hints of this process's commits include run and events, those of
-// other processes the run's id, state and last event.
+// Watch implements store.Watcher: hints of this process's commits include run and events, hints of
+// others only the run's id, state and last event.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
 // listen publishes the notifications of other processes, from a separate connection that is
@@ -300,14 +298,13 @@ func (s *Store) waitForNotification(conn *pgx.Conn, silence time.Duration) (*pgc
 	return nil, conn.Ping(ctx)
 }
 
-// closeListener closes a connection, telling the server if that is quick.
+// closeListener closes a connection, in order if that is quick.
 func (s *Store) closeListener(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.live), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx) // nothing was written
 }
 
-// connectListener connects to where notifications arrive.
 func (s *Store) connectListener() (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()

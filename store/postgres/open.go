@@ -55,7 +55,8 @@ type Options struct {
 	upgrades upgrades
 }
 
-// Store keeps runs in PostgreSQL. Use Open or New.
+// Store keeps runs in PostgreSQL. Use Open or New. Package store describes the methods of its
+// interfaces: Store, Watcher, Announcer, Meter, RecentReader and Timekeeper.
 type Store struct {
 	reader
 	pool       *pgxpool.Pool
@@ -102,7 +103,7 @@ var (
 // pool_max_conns and default_query_exec_mode) and migrates its schema to this package's version;
 // the context limits the time (see Migrate). Each host has 3 s to accept a connection unless
 // connect_timeout says otherwise; of several hosts the last successful one is tried first. The
-// error matches one of this package's sentinels. Close the store when done.
+// error matches a sentinel of this package. Close the store when done.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return openWith(ctx, dsn, o, migrations)
 }
@@ -215,7 +216,7 @@ func (s *Store) checkServer(ctx context.Context) (Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	if err := s.readClock(ctx); err != nil {
-		// no connection was made: the host has not taken them all for itself
+		// the server did not answer: the host's own use has not exhausted the pool
 		if errors.Is(err, context.DeadlineExceeded) && s.pool.Stat().AcquiredConns() == 0 {
 			return Status{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
@@ -282,13 +283,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// calls are the calls under way that Close waits for.
 type calls struct {
 	mu      sync.Mutex
 	pending sync.WaitGroup // added to under mu, while not closed
 }
 
-// close closes the channel and waits for earlier calls.
 func (c *calls) close(closed chan struct{}) {
 	c.mu.Lock()
 	close(closed)

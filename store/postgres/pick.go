@@ -108,16 +108,15 @@ var (
 
 const noEngines = "{}"
 
-// openPool is a pool with ready runs.
 type openPool struct {
 	slots.Pool
 	held  int
 	ready []pick // at most one more than there is room for; none in a pool with a bound by key
 }
 
-// pickRuns picks the runs: first those that already hold a slot, then pool by pool. Runs that
-// recently failed to start come last, because each picked run uses a place of the claim even if it
-// cannot be started. drained: no other run is ready.
+// pickRuns picks runs that already hold a slot, then runs pool by pool. Runs that recently failed
+// to start come last, because each picked run uses a place of the claim even if it cannot be
+// started. drained: no other run is ready.
 func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 	pools, err := c.lockPools(ctx)
 	if err != nil {
@@ -131,7 +130,7 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 		switch {
 		case free <= 0:
 			drained = false
-		case p.KeyCapacity == 0 && len(p.ready) <= free: // room for all, and nothing to choose
+		case p.KeyCapacity == 0 && len(p.ready) <= free: // all fit
 			first, failed := claim.Defer(&c.rotation, p.ready, pickID)
 			c.picks, last = append(c.picks, first...), append(last, failed...)
 		default:

@@ -15,7 +15,7 @@ type readyQueue struct {
 
 	ctx   context.Context
 	pool  slots.Pool
-	found map[string]pick // by id, what Oldest returned
+	found map[string]pick // by id, the runs that Oldest returned
 }
 
 // Each statement seeks each engine of the claim separately, in the index states_ready_engine, and
@@ -77,7 +77,6 @@ func nextKey(where string) string {
 			AND ` + where + ` ORDER BY s.key LIMIT 1`
 }
 
-// Priority implements slots.Queue.
 func (q *readyQueue) Priority(below int) (priority int, ok bool, _ error) {
 	rows, err := q.conn.Query(q.ctx, q.texts[priorityText], q.pool.Name, int64(below), q.engines)
 	if err != nil {
@@ -90,7 +89,6 @@ func (q *readyQueue) Priority(below int) (priority int, ok bool, _ error) {
 	return found[0], true, nil
 }
 
-// Keys implements slots.Queue.
 func (q *readyQueue) Keys(priority int, last string, n int) ([]slots.Key, error) {
 	rows, err := q.conn.Query(q.ctx, q.texts[keysText], q.pool.Name, int64(priority), []byte(last),
 		int64(q.pool.KeyCapacity), n, q.engines)
@@ -105,7 +103,6 @@ func (q *readyQueue) Keys(priority int, last string, n int) ([]slots.Key, error)
 	})
 }
 
-// Oldest implements slots.Queue.
 func (q *readyQueue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	keys, counts := make([][]byte, len(wants)), make([]int64, len(wants))
 	for i, w := range wants {

@@ -69,7 +69,6 @@ func queryRetrying[T any](ctx context.Context, q querier, r *reader, text string
 	}
 }
 
-// settingsText precedes a query in its transaction.
 var settingsText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + showWarnings)
 
 // customPlanText precedes a query whose best plan depends on its arguments: a rare label is found
@@ -118,7 +117,6 @@ func newBatch(statements int) *pgx.Batch {
 	return &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, statements)}
 }
 
-// readOne executes a query for one row of a run.
 func readOne[T any](ctx context.Context, r *reader, id, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) (T, error) {
 	all, err := readRows(ctx, r, text, scan, args...)
@@ -152,7 +150,6 @@ func decodeView(record []byte, departed *int64) (store.Run, error) {
 	return run, err
 }
 
-// departureTime is a nullable column; NULL is the zero time.
 func departureTime(micros *int64) time.Time {
 	if micros == nil {
 		return time.Time{}
@@ -196,7 +193,6 @@ func pageOfHistory(after, order string) string {
 		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`
 }
 
-// Run implements store.Reader.
 func (r *reader) Run(ctx context.Context, id string) (store.Run, error) {
 	if !storable(id) {
 		return store.Run{}, refuse.NotFound(id)
@@ -204,7 +200,6 @@ func (r *reader) Run(ctx context.Context, id string) (store.Run, error) {
 	return readOne(ctx, r, id, r.texts[runText], scanRun, id)
 }
 
-// Identity implements store.Identified.
 func (r *reader) Identity(ctx context.Context) (string, error) {
 	all, err := readRows(ctx, r, r.texts[identityText], pgx.RowTo[string])
 	if err == nil && len(all) != 1 {
@@ -216,7 +211,6 @@ func (r *reader) Identity(ctx context.Context) (string, error) {
 	return all[0], nil
 }
 
-// Spec implements store.Reader.
 func (r *reader) Spec(ctx context.Context, id string) ([]byte, error) {
 	if !storable(id) {
 		return nil, refuse.NotFound(id)
@@ -224,7 +218,6 @@ func (r *reader) Spec(ctx context.Context, id string) ([]byte, error) {
 	return readOne(ctx, r, id, r.texts[specText], pgx.RowTo[[]byte], id)
 }
 
-// Settled implements store.Reader.
 func (r *reader) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	if !storable(id) {
 		return interaction.Record{}, refuse.NotFound(id)
@@ -241,7 +234,6 @@ func (r *reader) Settled(ctx context.Context, id, key string) (interaction.Recor
 	}, id, []byte(key))
 }
 
-// Usage implements store.Reader.
 func (r *reader) Usage(ctx context.Context, id string) (turns []store.TurnUsage, _ error) {
 	if !storable(id) {
 		return nil, refuse.NotFound(id)
@@ -268,7 +260,6 @@ func usageFrom(input, output, cost, worked int64) store.Usage {
 		Worked: time.Duration(worked) * time.Microsecond}
 }
 
-// Interaction implements store.Reader.
 func (r *reader) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	var found [][]byte
 	var err error
@@ -284,7 +275,6 @@ func (r *reader) Interaction(ctx context.Context, id string, number int) (intera
 	return entry.DecodeSettled(found[0])
 }
 
-// History implements store.Reader.
 func (r *reader) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
 	error) {
 	type life struct {
@@ -377,7 +367,6 @@ var eventsText = sql(`SELECT e.first, e.bodies FROM interlude.runs r LEFT JOIN L
 		) AS part
 	) e ON e.before <= $4::bigint WHERE r.id = $1::text ORDER BY e.last`)
 
-// Events implements store.Reader.
 func (r *reader) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	if err := store.ValidateLimit(limit); err != nil {
 		return nil, err
@@ -419,7 +408,6 @@ var (
 		ORDER BY s.pool, s.key, s.id LIMIT $2::bigint OFFSET $1::bigint`))
 )
 
-// Due implements store.Reader.
 func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
 	if err := store.ValidateLimit(limit); err != nil {
 		return nil, next, err
@@ -446,7 +434,6 @@ func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store
 	return due[:min(limit, len(due))], next, nil
 }
 
-// Orphans implements store.Reader.
 func (r *reader) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
 	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err

@@ -34,7 +34,6 @@ var runsText = sql(
 	CROSS JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r
 	CROSS JOIN LATERAL (SELECT n, version, record, owner, slot FROM interlude.states WHERE states.n = r.n LIMIT 1) s`)
 
-// Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	if !storable(id) {
 		return store.Run{}, refuse.NotFound(id)
@@ -46,7 +45,6 @@ func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	return r.run, nil
 }
 
-// Recent implements store.RecentReader.
 func (s *Store) Recent(id string) (store.Run, bool) {
 	cached, ok := s.cache.get(id)
 	if !ok {

@@ -25,9 +25,9 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	// expireText leaves a node another third of its lease after the server was started, or promoted at
-	// $2 as far as this process knows, unless its lease had ended that long before: a new primary may
-	// lack the last renewals, and nodes may need that long to reach it.
+	// expireText leaves a node another third of its lease after the server was started, or promoted
+	// at $2 as far as this process knows, unless the lease had ended a third of its length before
+	// that: a new primary may lack the last renewals, and nodes need time to reach it.
 	expireText = sql(`WITH booted AS (
 			SELECT greatest($2::bigint,
 				(extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint) AS at
@@ -97,7 +97,6 @@ func (s *Store) changeOnce(ctx context.Context, text statement, args ...any) (in
 	return changed, err
 }
 
-// Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
 	if err := n.Validate(); err != nil {
 		return err
@@ -109,7 +108,6 @@ func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
 	return err
 }
 
-// Renew implements store.Registry.
 func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.OwnedRun, error) {
 	registered := false
 	var owned []store.OwnedRun
@@ -135,7 +133,6 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Owne
 	return owned, nil
 }
 
-// Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	named := make([]string, 0, len(ids)) // an id that cannot be stored cannot belong to a node
 	for _, id := range ids {
@@ -150,7 +147,6 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	return expired, err
 }
 
-// Departures implements store.Registry.
 func (r *reader) Departures(ctx context.Context) ([]store.Departure, error) {
 	return readRows(ctx, r, r.texts[departedText], func(row pgx.CollectableRow) (d store.Departure, _ error) {
 		var at int64
@@ -174,12 +170,10 @@ func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {
 	return n, err
 }
 
-// Nodes implements store.Registry.
 func (r *reader) Nodes(ctx context.Context) ([]store.Node, error) {
 	return readRows(ctx, r, r.texts[nodesText], scanNode)
 }
 
-// SetPool implements store.Registry.
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
@@ -188,7 +182,6 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	return err
 }
 
-// Pools implements store.Registry.
 func (r *reader) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	return readRows(ctx, r, r.texts[poolsText], func(row pgx.CollectableRow) (p store.PoolUse, _ error) {
 		err := row.Scan(&p.Name, &p.Capacity, &p.KeyCapacity, &p.Held)

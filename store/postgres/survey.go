@@ -65,7 +65,6 @@ var (
 		ORDER BY p.name`)
 )
 
-// Survey implements store.Surveyor.
 func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
 	_, err := readRows(ctx, r, r.texts[surveyText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var name *string

@@ -91,14 +91,12 @@ func (t *txStore) checkOpen(ctx context.Context) error {
 	}
 }
 
-// InTransaction implements store.TransactionView.
 func (t *txStore) InTransaction() {}
 
 // Recent implements store.RecentReader. Nothing is cached of a transaction, which may be rolled
 // back.
 func (t *txStore) Recent(string) (run store.Run, ok bool) { return run, false }
 
-// Commit implements store.Writer.
 func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	for i := range batch {
@@ -163,7 +161,6 @@ func (t *txStore) write(ctx context.Context, p *pendingCommit) (err error) {
 	return err
 }
 
-// verify returns why the commit is refused, or nil.
 func (t *txStore) verify(ctx context.Context, p *pendingCommit) error {
 	snapshots, err := t.loadSnapshots(ctx, t.tx, "", []*pendingCommit{p})
 	if err != nil {
@@ -188,29 +185,23 @@ func (t *txStore) Claim(context.Context, store.ClaimRequest) ([]store.Claimed, e
 	return nil, ErrInTransaction
 }
 
-// Prune returns ErrInTransaction.
 func (t *txStore) Prune(context.Context, time.Time, int) (int, error) { return 0, ErrInTransaction }
 
-// Join returns ErrInTransaction.
 func (t *txStore) Join(context.Context, store.Node, time.Time) error { return ErrInTransaction }
 
-// Renew returns ErrInTransaction.
 func (t *txStore) Renew(context.Context, string, time.Time) ([]store.OwnedRun, error) {
 	return nil, ErrInTransaction
 }
 
-// Expire returns ErrInTransaction.
 func (t *txStore) Expire(context.Context, time.Time, ...string) ([]store.Node, error) {
 	return nil, ErrInTransaction
 }
 
-// SetPool returns ErrInTransaction.
 func (t *txStore) SetPool(context.Context, slots.Pool) error { return ErrInTransaction }
 
 // Close does nothing: the transaction and the store are the caller's.
 func (t *txStore) Close() error { return nil }
 
-// Run implements store.Reader, in the transaction.
 func (t *txStore) Run(ctx context.Context, id string) (store.Run, error) {
 	return t.reader.Run(ctx, id)
 }

@@ -35,9 +35,8 @@ const (
 
 // upgrades are settings of tests.
 type upgrades struct {
-	size int64 // instead of onlineSize
-	rows int64 // instead of fillRows
-	// before is called before each step.
+	size   int64 // instead of onlineSize
+	rows   int64 // instead of fillRows
 	before func()
 }
 
@@ -48,7 +47,6 @@ func (u upgrades) withDefaults() upgrades {
 	return u
 }
 
-// enginesVersion is the migration that writes states.
 const enginesVersion = 3
 
 // scanning separates the statements of that migration that read all of states.
@@ -79,7 +77,6 @@ func onlineText(text string) string {
 		$$`
 }
 
-// indexText builds the migration's index.
 func indexText(text string) string {
 	_, index, _ := strings.Cut(text, "CREATE INDEX states_ready_engine")
 	return "CREATE INDEX CONCURRENTLY IF NOT EXISTS states_ready_engine" + index
@@ -94,10 +91,9 @@ func isLarge(ctx context.Context, q querier, schema string, version int, from in
 	return large, err
 }
 
-// fillState is how far the upgrade is.
 type fillState struct {
 	filling bool
-	built   *bool // whether the index is usable; nil: there is none
+	built   *bool // whether the index is usable; nil: it does not exist
 	last    int64 // the run up to which the engines are written
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/asked"
 )
 
-// Waiting implements store.Reader.
 func (r *reader) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
 	q, err := q.Normal()
 	if err != nil {

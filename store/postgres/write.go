@@ -169,7 +169,6 @@ func updateStatement(k updateKind) string {
 		SELECT n FROM state`
 }
 
-// createColumns are createText's arguments by column.
 type createColumns struct {
 	id, pool, state           []string
 	createdAt, priority, last []int64
@@ -180,7 +179,6 @@ type createColumns struct {
 	ready                     []bool
 }
 
-// updateColumns are updateTexts' arguments by column.
 type updateColumns struct {
 	n, expect, epoch, held, first, last, question         []int64
 	recovered                                             []int64
@@ -272,7 +270,7 @@ func (u *updateColumns) add(p *pendingCommit) {
 	if p.Fence != nil {
 		node, held = &p.Fence.Node, int64(p.Fence.Epoch)
 	}
-	main := 0 // the settled question stored with its run: the one with a key, if any
+	main := 0 // the settled question stored with its run: preferably with a key
 	for i := range p.Settled {
 		if p.Settled[i].Key != "" {
 			main = i
@@ -376,7 +374,6 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	b.Queue(s.texts[updateTexts[k]], arguments...)
 }
 
-// readWritten reads the results of queueWrites, and marks the written commits.
 func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating int, guarded bool) error {
 	if creating > 0 {
 		if err := readCreated(results, commits[:creating]); err != nil {

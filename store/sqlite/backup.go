@@ -19,7 +19,7 @@ import (
 // Backup returns nil. After an error there is no file at path, or a complete one whose name may not
 // survive a power failure. Backup holds a read transaction, so hosts can commit, but the WAL is not
 // truncated until Backup ends. If path exists, the error matches fs.ErrExist. If ctx ends, the copy
-// is discarded. Run folders and engines' own data are not included.
+// is discarded. It does not include run folders and engines' own data.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))
@@ -135,7 +135,6 @@ func checkWhole(path string) error {
 	return checkPages(context.Background(), path, "")
 }
 
-// requireAbsent returns fs.ErrExist if path exists.
 func requireAbsent(path string) error {
 	_, err := os.Lstat(path)
 	switch {
@@ -194,7 +193,7 @@ func flushFolder(path string) error {
 // syncFolder is replaced in tests of a failing disk.
 var syncFolder = (*os.File).Sync
 
-// reader reads from r until ctx ends.
+// reader ends r with ctx.
 type reader struct {
 	ctx context.Context //nolint:containedctx // of the one call that reads
 	r   io.Reader

@@ -14,7 +14,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Claim implements store.Writer.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -87,8 +86,6 @@ func (c *claimTx) claimRuns() ([]store.Hint, error) {
 	return c.hints, nil
 }
 
-// claimReady claims runs of one pool after the other, and reports whether these were all that are
-// ready.
 func (c *claimTx) claimReady() (all bool, _ error) {
 	pools, err := c.pools()
 	if err != nil {

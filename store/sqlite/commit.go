@@ -235,7 +235,7 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	if err != nil {
 		return err
 	}
-	if changed != 1 { // impossible: the transaction has held the write lock since it read the run
+	if changed != 1 { // cannot happen: the transaction holds the write lock since it read the run
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
 	specBytes := len(prev.spec)
@@ -274,7 +274,6 @@ func (w *writer) updateRow(row int64, e *entry.Entry, t tail, sameColumns, omitF
 		c.delayedUntil, c.slot, c.owner, int64(r.Epoch), c.askedAt, c.deadline, c.finishedAt, number, row, expect)
 }
 
-// finishCommit completes the commit of a run whose row was just written.
 func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 	w.written.Commits++
 	for i := range e.Settled {
@@ -353,7 +352,6 @@ func timeColumn(t time.Time) driver.Value {
 	return t.UnixMicro()
 }
 
-// Prune implements store.Writer.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := store.ValidateLimit(limit); err != nil {
 		return 0, err

@@ -20,7 +20,7 @@ type conn struct {
 	row   row                 // reused from query to query
 }
 
-// connection and statement are what the driver's types implement.
+// connection and statement are interfaces of the driver's types.
 type connection interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -51,7 +51,6 @@ func (c *conn) close() error {
 	return c.raw.Close()
 }
 
-// closeStatements closes the prepared statements, ignoring errors.
 func (c *conn) closeStatements() {
 	for _, s := range c.stmts {
 		_ = s.Close()

@@ -6,12 +6,12 @@
 // entry succeeds or fails independently, without savepoints, because its checks precede its first
 // write. Reads never wait for the writer, and long listings delay only listings.
 //
-// All callers wait for the writer, so callers check and encode their commits; a commit is one
-// guarded UPDATE of the run's row, with the run's newest events (events.go); the previous record is
-// cached while no other process writes (cache.go). docs/internals/performance.md has the figures.
+// Callers check and encode their commits, since all wait for the writer. A commit is one guarded
+// UPDATE of the run's row, with the run's newest events (events.go). The previous record is cached
+// while no other process writes (cache.go).
 //
-// Durability: WAL with synchronous=FULL, so that an acknowledged commit survives a power failure.
-// Options.Synchronous can reduce it.
+// Durability: WAL with synchronous=FULL, so that an acknowledged commit survives a power failure
+// (Options.Synchronous).
 //
 // Two processes can use one file; the file's lock orders them. For watchers, PRAGMA data_version
 // reveals the other's commits, and a short table identifies the changed runs (watch.go). The file
@@ -19,8 +19,7 @@
 // and install a copy with Restore. A removed or replaced file is detected before the next
 // acknowledgement (present.go), and a WAL of another file before it is replayed (wal.go).
 //
-// A host may have its own tables in the file, and transactions that write to both (Transactions,
-// transaction.go).
+// A host may have its own tables in the file, and transactions that write to both (Transactions).
 //
 // The file is private to its user (0600) unless Options.FileMode says otherwise.
 //

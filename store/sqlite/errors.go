@@ -18,16 +18,16 @@ var (
 	ErrForeign = errors.New("sqlite: database of another program")
 	// ErrOlder: the database has an older schema, and Options.NoMigrate forbids a migration. Make a
 	// backup, and open it once without that.
-	ErrOlder = errors.New("sqlite: database of an older version")
+	ErrOlder = errors.New("sqlite: database has an older schema")
 	// ErrNewer: a newer version of this package wrote the database; use that version.
-	ErrNewer = errors.New("sqlite: database of a newer version")
+	ErrNewer = errors.New("sqlite: database has a newer schema")
 	// ErrInUse: the database has an older schema, and a node that works with it is alive, or may be
 	// until its lease ends. The migration would make its commits fail. Stop its process first.
 	ErrInUse = errors.New("sqlite: database is in use by a process of an older version")
 	// ErrSchema: the database's schema contradicts its version: a development version from before
 	// the first release made it, or its tables were changed by hand. Open it with the version that
 	// made it, or start with a new file.
-	ErrSchema = errors.New("sqlite: database of another schema")
+	ErrSchema = errors.New("sqlite: database has an unknown schema")
 	// ErrForeignWAL: the file's WAL (FILE-wal) belongs to another file or another copy. SQLite
 	// would mix the pages of both.
 	ErrForeignWAL = errors.New("sqlite: WAL of another database")

@@ -32,7 +32,6 @@ type tail struct {
 	lines []byte // the events' bodies, a line each
 }
 
-// column is the column tail, which is never NULL.
 func (t tail) column() []byte {
 	if t.lines == nil {
 		return []byte{}
@@ -81,7 +80,6 @@ func (w *writer) insertLog(row int64, first, last uint64, lines []byte) error {
 	return err
 }
 
-// errPageFull ends a query early.
 var errPageFull = errors.New("sqlite: page is full")
 
 // Events implements store.Reader. A caller that follows a run needs only the run's row.

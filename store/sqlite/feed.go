@@ -25,7 +25,6 @@ func (s *Store) changeFeeds(ctx context.Context, do func(w *writer) (refused, er
 	return refused
 }
 
-// CreateFeed implements store.FeedStore.
 func (s *Store) CreateFeed(ctx context.Context, f store.Feed) error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -69,7 +68,6 @@ func (w *writer) checkFeeds(f store.Feed) (refused, _ error) {
 	return nil, err
 }
 
-// DeleteFeed implements store.FeedStore.
 func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 	more := false
 	err := s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
@@ -92,7 +90,6 @@ func (s *Store) DeleteFeed(ctx context.Context, name string) error {
 	return s.deleteUnneeded(ctx)
 }
 
-// Feeds implements store.FeedStore.
 func (s *Store) Feeds(ctx context.Context) (all []store.FeedStatus, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
@@ -187,7 +184,6 @@ func (c *conn) leased(l store.FeedLease) (cursor int64, refused, _ error) {
 	return r.int(0), nil, nil
 }
 
-// ReadFeed implements store.FeedStore.
 func (s *Store) ReadFeed(ctx context.Context, l store.FeedLease, after store.FeedPosition,
 	limit int) (page store.FeedPage,
 	_ error,
@@ -326,7 +322,6 @@ func missingEvents(n notedCommit, err error) error {
 	return err
 }
 
-// AckFeed implements store.FeedStore.
 func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPosition, now time.Time) error {
 	at, ok := readPosition(to)
 	if !ok {
@@ -348,14 +343,13 @@ func (s *Store) AckFeed(ctx context.Context, l store.FeedLease, to store.FeedPos
 		}
 		_, err = w.exec(`UPDATE feeds SET until = ?, cursor = ? WHERE name = ?`, now.Add(l.Length).UnixMicro(),
 			max(at, cursor), l.Feed)
-		if err == nil && at > cursor { // as many as are acknowledged now, and some left over
+		if err == nil && at > cursor { // as many as this call acknowledges, and some older ones
 			_, err = w.deleteAcknowledged(at - cursor + unneededPart)
 		}
 		return nil, err
 	})
 }
 
-// ReleaseFeed implements store.FeedStore.
 func (s *Store) ReleaseFeed(ctx context.Context, l store.FeedLease) error {
 	return s.changeFeeds(ctx, func(w *writer) (refused, _ error) {
 		_, err := w.exec(`UPDATE feeds SET until = 0 WHERE name = ? AND epoch = ?`, l.Feed, int64(l.Epoch))

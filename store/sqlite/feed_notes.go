@@ -73,7 +73,6 @@ func (c change) append(text []byte) []byte {
 	return strconv.AppendUint(text, c.last, 10)
 }
 
-// readChange reads the first change of a text, and returns the rest.
 func readChange(text string) (c change, rest string, _ error) {
 	line, rest, _ := strings.Cut(text, "\n")
 	run, events, _ := strings.Cut(line, " ")
@@ -84,7 +83,6 @@ func readChange(text string) (c change, rest string, _ error) {
 	return change{row, from, to}, rest, cmp.Or(err1, err2, err3)
 }
 
-// notedCommit is a recorded commit with a unique position.
 type notedCommit struct {
 	position int64
 	change
@@ -95,13 +93,12 @@ type newCommit struct {
 	cache.CommitEvents
 }
 
-// feedState is a transaction's knowledge of the feeds.
 type feedState struct {
 	needed bool  // a feed is not lost, so commits are recorded
 	last   int64 // the last position
 }
 
-// feedState returns the feeds' state. Like the rest of the cache it matches the file.
+// feedState returns the cached state, which matches the file like the rest of the cache.
 func (w *writer) feedState() (*feedState, error) {
 	if w.cache.feeds == nil {
 		r, err := w.one(`SELECT ` + commitsNeeded + `, ` + lastPosition)
@@ -167,7 +164,6 @@ func (w *writer) insertNotedUntil(end int) error {
 	return err
 }
 
-// keepNoted caches the stored events for readers.
 func (w *writer) keepNoted() {
 	for i := range w.noted {
 		w.recent.Put(w.noted[i].notedCommit, w.noted[i].CommitEvents)
@@ -195,7 +191,7 @@ func (w *writer) deleteAcknowledged(limit int64) (deleted int64, _ error) {
 		ORDER BY position LIMIT ? + 0)`, limit)
 }
 
-// deleteUnneeded deletes a part of what no feed needs, and reports whether there may be more. If
+// deleteUnneeded deletes some rows that no feed needs, and reports whether there may be more. If
 // all feeds are lost, it deletes everything for feeds, and last the trigger that deletes the rows
 // of ended with their runs: a later run may get the number of the row.
 func (w *writer) deleteUnneeded() (more bool, _ error) {

@@ -90,7 +90,7 @@ func TestOpenRefusesBadPath(t *testing.T) {
 	refused(filepath.Join(file, "runs.db"), syscall.ENOTDIR, file)
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	refused(pipe, sqlite.ErrNotDatabase, "it is no regular file")
+	refused(pipe, sqlite.ErrNotDatabase, "it is not a regular file")
 	require.NoError(t, os.Symlink(filepath.Join(missing, "runs.db"), filepath.Join(dir, "link")))
 	refused(filepath.Join(dir, "link"), sqlite.ErrReadOnly, "no such file")
 }

@@ -51,11 +51,10 @@ func Inspect(ctx context.Context, path string) (Status, error) {
 	return have, nil
 }
 
-// checkVersion returns ErrOlder for a version that needs a migration.
 func checkVersion(version int) error {
 	if version < len(migrations) {
-		return fmt.Errorf("%w: schema version is %d, this package needs %d: open it once without Options.NoMigrate, "+
-			"after a backup", ErrOlder, version, len(migrations))
+		return fmt.Errorf("%w: schema version is %d, this package needs %d: make a backup, then migrate it",
+			ErrOlder, version, len(migrations))
 	}
 	return nil
 }
@@ -82,7 +81,7 @@ func inspectFile(path string) (version int, _ error) {
 	case info.IsDir():
 		return 0, fmt.Errorf("%w: it is a folder: name a file in it", ErrNotDatabase)
 	case !info.Mode().IsRegular(): // opening a named pipe would block
-		return 0, fmt.Errorf("%w: it is no regular file (%s)", ErrNotDatabase, info.Mode().Type())
+		return 0, fmt.Errorf("%w: it is not a regular file (%s)", ErrNotDatabase, info.Mode().Type())
 	case info.Size() == 0:
 		return 0, nil
 	}

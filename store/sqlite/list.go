@@ -194,7 +194,6 @@ func (c *conn) deleteLabels(n int64) error {
 	return nil
 }
 
-// fillLabels indexes the runs of a file of an earlier version.
 func fillLabels(c *conn) error {
 	return fill(c, `SELECT n, record FROM runs WHERE n > ? ORDER BY n LIMIT ? + 0`,
 		func(r store.Run) []int64 { return labelsOf(&r) },

@@ -52,7 +52,8 @@ type Options struct {
 	upgrades upgrades
 }
 
-// Store keeps runs in a SQLite file. Use Open.
+// Store keeps runs in a SQLite file. Use Open. Package store describes the methods of its
+// interfaces: Store, Watcher, Meter, RecentReader and Local.
 type Store struct {
 	path     string     // absolute
 	readers  chan *conn // free connections for reads
@@ -201,8 +202,8 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// dialFirst dials, and retries while another process creates the same file: SQLite immediately
-// rejects one of two concurrent changes of the journal mode, regardless of busy_timeout.
+// dialFirst dials, and retries while another process creates the same file: of two concurrent
+// changes of the journal mode SQLite rejects one at once, despite busy_timeout.
 func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := dial(path, "", pragmas)

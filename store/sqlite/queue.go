@@ -78,7 +78,6 @@ func (q readyQueue) merge(runs []readyRun) (ids []string) {
 	return ids
 }
 
-// All implements claim.Queue.
 func (q readyQueue) All(n int) (ids []string, complete bool, _ error) {
 	var runs []readyRun
 	for _, engine := range q.engines {
@@ -94,7 +93,6 @@ func (q readyQueue) All(n int) (ids []string, complete bool, _ error) {
 	return q.merge(runs), true, nil
 }
 
-// Priority implements slots.Queue.
 func (q readyQueue) Priority(below int) (highest int, ok bool, _ error) {
 	for _, engine := range q.engines {
 		r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority < ?
@@ -111,7 +109,6 @@ func (q readyQueue) Priority(below int) (highest int, ok bool, _ error) {
 	return highest, ok, nil
 }
 
-// Keys implements slots.Queue.
 func (q readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
 	next := func(after string, inclusive bool) (string, bool, error) { return q.nextKey(priority, after, inclusive) }
 	for name, err := range slots.Around(last, next) {
@@ -154,7 +151,6 @@ func (q readyQueue) nextKey(priority int, after string, inclusive bool) (first s
 	return first, ok, nil
 }
 
-// Oldest implements slots.Queue.
 func (q readyQueue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	all := make([][]string, len(wants))
 	for i, want := range wants {

@@ -84,7 +84,6 @@ func (r row) view(i int, into *store.Run) error {
 	return err
 }
 
-// Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 	err := s.read(ctx, func(c *conn) (err error) {
 		_, err = c.loadRun(id, &run)
@@ -102,7 +101,6 @@ func (s *Store) Recent(id string) (store.Run, bool) {
 	return stored.run.Clone(), true
 }
 
-// Spec implements store.Reader.
 func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
@@ -122,7 +120,6 @@ func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 	return spec, err
 }
 
-// Identity implements store.Identified.
 func (s *Store) Identity(ctx context.Context) (identity string, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.one(`SELECT identity FROM store`)
@@ -134,7 +131,6 @@ func (s *Store) Identity(ctx context.Context) (identity string, _ error) {
 	return identity, err
 }
 
-// History implements store.Reader.
 func (s *Store) History(ctx context.Context, id string, q store.HistoryQuery) (run store.Run,
 	history []interaction.Record, _ error) {
 	if err := q.Validate(); err != nil {
@@ -211,7 +207,6 @@ func (s *Store) Voted(ctx context.Context, id, key string) (record interaction.R
 	return record, nil
 }
 
-// Settled implements store.Reader.
 func (s *Store) Settled(ctx context.Context, id, key string) (record interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.one(`SELECT settled.record FROM runs LEFT JOIN settled ON settled.run = runs.n AND settled.key = ?
@@ -229,7 +224,6 @@ func (s *Store) Settled(ctx context.Context, id, key string) (record interaction
 	return record, err
 }
 
-// Usage implements store.Reader.
 func (s *Store) Usage(ctx context.Context, id string) (turns []store.TurnUsage, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
@@ -249,7 +243,6 @@ func (s *Store) Usage(ctx context.Context, id string) (turns []store.TurnUsage, 
 	return turns, err
 }
 
-// Journal implements store.Reader.
 func (s *Store) Journal(ctx context.Context, id string) (entries []interaction.JournalEntry, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
@@ -277,7 +270,6 @@ func (r row) usage(i int) store.Usage {
 		Worked: time.Duration(r.int(i+3)) * time.Microsecond}
 }
 
-// Interaction implements store.Reader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (record interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.one(`SELECT settled.record FROM runs JOIN settled ON settled.run = runs.n
@@ -293,7 +285,6 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (record 
 	return record, err
 }
 
-// Due implements store.Reader.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
 	if err := store.ValidateLimit(limit); err != nil {
 		return nil, next, err
@@ -367,7 +358,6 @@ func (c *conn) eachRun(ctx context.Context, add func(r store.Run, size int) bool
 	return err
 }
 
-// Orphans implements store.Reader.
 func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.Run, _ error) {
 	if err := store.ValidateSkip(skip, limit); err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	if err := n.Validate(); err != nil {
 		return err
@@ -60,7 +59,6 @@ func (r row) engines(i int) (engines []string, _ error) {
 	return engines, nil
 }
 
-// Renew implements store.Registry.
 func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.OwnedRun, error) {
 	var owned []store.OwnedRun
 	var refused error
@@ -74,7 +72,7 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ow
 			refused = refuse.NotRegistered(id)
 			return nil, nil
 		}
-		// INDEXED BY, or the planner scans all runs instead of those with a slot
+		// INDEXED BY, or the planner scans all runs, not only runs with a slot
 		err = w.each(context.Background(), func(r row) error {
 			owned = append(owned, store.OwnedRun{RunID: r.text(0), Epoch: uint64(r.int(1)),
 				State: fsm.State(r.text(2))})
@@ -89,12 +87,10 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ow
 	return owned, refused
 }
 
-// Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	return s.expire(ctx, now, func(n store.Node) bool { return n.Until.Before(now) || slices.Contains(ids, n.ID) })
 }
 
-// ExpireSilent implements store.Local.
 func (s *Store) ExpireSilent(ctx context.Context, now time.Time, nodes []store.Node) ([]store.Node, error) {
 	return s.expire(ctx, now, func(n store.Node) bool { return store.IsSilent(n, nodes) })
 }
@@ -149,7 +145,6 @@ func (w *writer) updateDepartures(now time.Time) error {
 	return err
 }
 
-// Departures implements store.Registry.
 func (s *Store) Departures(ctx context.Context) (all []store.Departure, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(context.Background(), func(r row) error {
@@ -170,7 +165,6 @@ func (c *conn) loadNodes() (all []store.Node, _ error) {
 	return all, err
 }
 
-// Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) (all []store.Node, _ error) {
 	err := s.read(ctx, func(c *conn) (err error) {
 		all, err = c.loadNodes()
@@ -179,7 +173,6 @@ func (s *Store) Nodes(ctx context.Context) (all []store.Node, _ error) {
 	return all, err
 }
 
-// SetPool implements store.Registry.
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
@@ -193,7 +186,6 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	})
 }
 
-// Pools implements store.Registry.
 func (s *Store) Pools(ctx context.Context) (all []store.PoolUse, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(context.Background(), func(r row) error {

@@ -104,7 +104,7 @@ func (c *conn) checkUnused(now time.Time) error {
 // RefuseEarlier has set: releases that know only lower levels take it for a newer version. A
 // release whose stored runs the previous one refuses (see store.ErrCorrupt) has a higher level.
 const (
-	ownLevel  = 2 // 1 before records named what a reader must know (store.Needs)
+	ownLevel  = 2 // 1 before records named required features (store.Needs)
 	levelSize = 1 << 20
 )
 
@@ -259,7 +259,6 @@ var fills = map[string]func(c *conn) error{
 	enginesMigration:             fillEngines,
 }
 
-// fillEngines fills the column of runs that have not ended.
 func fillEngines(c *conn) error {
 	return fill(c, `SELECT n, record FROM runs WHERE n > ? AND finished_at IS NULL ORDER BY n LIMIT ? + 0`,
 		func(r store.Run) string { return entry.EngineColumn(&r) },

@@ -68,10 +68,8 @@ type transaction struct {
 	hints []store.Hint // for the commits
 }
 
-// InTransaction implements store.TransactionView.
 func (x *transaction) InTransaction() {}
 
-// Commit implements store.TransactionView.
 func (x *transaction) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	for i := range batch {

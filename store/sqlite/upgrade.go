@@ -35,13 +35,12 @@ const fillingLevel = 8
 
 // upgrades are settings of tests.
 type upgrades struct {
-	size int64 // instead of onlineSize
-	rows int64 // instead of fillRows
-	// before is called before each batch.
+	size   int64 // instead of onlineSize
+	rows   int64 // instead of fillRows
 	before func()
 }
 
-// unfilled is the range of the runs that the batches may not have reached, as far as this process
+// unfilled is the range of runs that the batches may not have reached yet, as far as this process
 // knows. Runs below next may be filled; last is 0 when all are.
 type unfilled struct {
 	next, last atomic.Int64
@@ -113,9 +112,8 @@ func applyOnline(c *conn, version int) error {
 }
 
 // adoptEngines migrates to 0005_engines.sql without reading all runs. It makes the indexes on an
-// empty table, assigns them to the table of runs in SQLite's schema, and only then lets the queued
-// runs into them: an index that no row belongs to is complete. The table's other rows are not
-// touched.
+// empty table, assigns them to the table of runs in SQLite's schema, and only then adds the queued
+// runs: an index to which no row belongs is complete. The table's other rows are not touched.
 func adoptEngines(c *conn) error {
 	type queued struct {
 		n            int64
@@ -125,7 +123,7 @@ func adoptEngines(c *conn) error {
 	var runs []queued
 	err := c.each(context.Background(), func(r row) error {
 		q := queued{n: r.int(0), ready: r[2], until: r[3]}
-		if run, err := store.Decode(r.blob(1)); err == nil { // a damaged run is found by whoever claims it
+		if run, err := store.Decode(r.blob(1)); err == nil { // a claim of a damaged run reports it
 			q.engine = entry.EngineColumn(&run)
 		}
 		runs = append(runs, q)
@@ -190,7 +188,7 @@ func (s *Store) fillInBatches(o upgrades) {
 		if err == nil {
 			err = s.inspectWriter(func(w *writer) error { return s.unfilled.load(w.conn) })
 		}
-		if err != nil { // a full disk, say; nothing that was stored is lost
+		if err != nil { // a full disk, for example; stored data is kept
 			pause = time.Second
 		}
 		select {
@@ -235,7 +233,7 @@ func (w *writer) fillBatch(rows int64) error {
 	if err != nil && !errors.Is(err, errBatchFull) {
 		return err
 	}
-	if next == u.next.Load() { // there is none left
+	if next == u.next.Load() { // none is left
 		next = u.last.Load() + 1
 	}
 	for _, p := range runs {

@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
-// Waiting implements store.Reader.
 func (s *Store) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
 	q, err := q.Normal()
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"slices"
 )
 
-// SQLite replays any valid WAL that it finds for a file, also another database's, or one that
-// survived when a copy replaced the file. The mixed pages are damaged or, worse, look valid. So the
-// table wal links the file and its WAL, which is identified by the salts that SQLite writes into
-// its header at each restart. The table's row names the current WAL and its predecessor; a separate
+// SQLite replays any valid WAL that it finds for a file, even another database's, or the old one
+// after a copy replaced the file. The mixed pages are damaged or, worse, look valid. So the table
+// wal links the file and its WAL, which is identified by the salts that SQLite writes into its
+// header at each restart. The table's row names the current WAL and its predecessor; a separate
 // transaction writes it, after the first transaction in each WAL. So
 //
 //   - the row in the file itself names the current WAL, or its predecessor;
@@ -154,7 +154,6 @@ func sumsOf(b []byte) [2]uint32 {
 	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
-// walMarks are the rows of the table wal that a WAL's transactions have written.
 type walMarks struct {
 	page uint32 // of the row
 	rows []mark
@@ -193,7 +192,6 @@ func readWALMarks(f io.ReaderAt, h walHead) (found walMarks, _ error) {
 	}
 }
 
-// markOfFile returns the row in a page of the database file itself, without its WAL.
 func markOfFile(db io.ReaderAt, page uint32, pageSize int) (m mark, ok bool, _ error) {
 	b := make([]byte, pageSize)
 	if _, err := db.ReadAt(b, (int64(page)-1)*int64(pageSize)); err != nil && !errors.Is(err, io.EOF) {
@@ -264,7 +262,6 @@ func checkWAL(path string, db *os.File) error {
 	}
 }
 
-// walWatch follows the WAL of an open store.
 type walWatch struct {
 	path string // of the database, without links
 	// db is the database. It is closed after the connections: closing it ends this process's locks
@@ -303,8 +300,8 @@ func (w *walWatch) begun() (now salts, begun bool) {
 }
 
 // checkBegunWAL marks a restarted WAL, after the transaction that restarted it and before its
-// acknowledgement. If the mark is not in the WAL at the file's path, that was overwritten: SQLite
-// writes where the next process will not read.
+// acknowledgement. If the WAL at the file's path lacks the mark, it was overwritten, and SQLite
+// writes to a file that the next process will not read.
 func (w *writer) checkBegunWAL() error {
 	now, begun := w.wal.begun()
 	if !begun {
@@ -315,7 +312,7 @@ func (w *writer) checkBegunWAL() error {
 		return w.walReplaced()
 	}
 	if err != nil || nonce == (salts{}) {
-		return nil //nolint:nilerr // what is to be acknowledged is stored; the next transaction tries again
+		return nil //nolint:nilerr // the acknowledged commit is stored; the next transaction retries
 	}
 	h, ok := readWALHead(w.wal.f)
 	if !ok || h.salts != now {
@@ -341,8 +338,8 @@ func (w *writer) walReplaced() error {
 	return w.present.err()
 }
 
-// markWAL writes the row that names the WAL, and returns its nonce; not before the file itself has
-// such a row, since the previous WAL would be unknown.
+// markWAL writes the row that names the WAL, and returns its nonce; but not before the file itself
+// has the row, since the previous WAL would be unknown.
 func (w *writer) markWAL(now salts) (nonce salts, err error) {
 	there, err := w.markSettled(w.wal.db)
 	if err != nil {

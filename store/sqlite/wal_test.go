@@ -241,8 +241,8 @@ func holdOpen(path string) error {
 }
 
 // J8, J9: a copy in the place of a file that a process has open, or had when it was killed, is
-// refused beside that file's WAL, however it was made: it names the same WALs. With the file back in
-// its place everything is there. A copy of both is sound.
+// refused next to that file's WAL, however it was made: it names the same WALs. With the file back
+// in its place everything is there. A copy of both is sound.
 func TestOpenRefusesACopyInThePlaceOfTheFile(t *testing.T) {
 	vacuum := func(t *testing.T, path, copied string) {
 		t.Helper()

@@ -32,7 +32,6 @@ var (
 		{ID: "finance", Groups: []string{"ada"}}, {ID: "\x00\xff"}}
 )
 
-// asking parks a running run with a question for each audience.
 func asking(r store.Run, now time.Time, to ...*interaction.Audience) store.Commit {
 	c := Asked(r, now, false, time.Time{})
 	if len(to) > 1 {

@@ -9,13 +9,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// until creates a run whose question waits until a deadline.
 func (w *world) until(id string, deadline time.Time) store.Run {
 	w.Helper()
 	return w.commit(Asked(w.running(id), w.tick(), false, deadline))
 }
 
-// due returns the ids of the runs that are due at now, and the next time.
 func (w *world) due(now time.Time, limit int) ([]string, time.Time) {
 	w.Helper()
 	runs, next, err := w.store.Due(w.ctx, now, limit)

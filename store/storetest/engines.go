@@ -13,7 +13,6 @@ import (
 // ofEngine sets the engine of a run, which is otherwise "agent".
 func ofEngine(name string) func(*store.Run) { return func(r *store.Run) { r.Engine = name } }
 
-// joinWith registers a node with these engines, or without engines.
 func (w *world) joinWith(id string, engines ...string) {
 	w.Helper()
 	require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Lease: lease, Engines: engines}, w.now))

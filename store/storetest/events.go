@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// seqs returns the sequence numbers of up to limit events after a cursor.
 func (w *world) seqs(id string, after uint64, limit int) []uint64 {
 	w.Helper()
 	events, err := w.store.Events(w.ctx, id, after, limit)

@@ -15,12 +15,10 @@ func childOf(ancestors ...string) func(*store.Run) {
 	return func(r *store.Run) { r.Family = &store.Family{Ancestors: ancestors} }
 }
 
-// goingOn ends the wait of a run for its children.
 func goingOn(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) { r.QueuedAt, r.Block, r.Family.Due = now, nil, time.Time{} })
 }
 
-// counting counts one more child of a running run.
 func counting(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, count)
 }
@@ -40,14 +38,12 @@ func withDue(prev store.Run, due time.Time) store.Commit {
 	return store.Commit{Run: r, Expect: prev.Version}
 }
 
-// keptChild is the commit that keeps an ended child for its parent.
 func keptChild(prev store.Run) store.Commit {
 	c := withDue(prev, time.Time{})
 	c.Run.Family.Kept = true
 	return c
 }
 
-// endedFamily ends a run of a family.
 func endedFamily(prev store.Run, now time.Time) store.Commit {
 	c := ended(prev, now, fsm.StateSucceeded)
 	c.Run.Family.Due = now

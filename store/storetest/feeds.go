@@ -12,17 +12,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// maxLag is the MaxLag of the suite's feeds.
 const maxLag = 24 * time.Hour
 
-// feed creates a feed and makes the caller its reader.
 func (w *world) feed(name string) *feedReader {
 	w.Helper()
 	require.NoError(w, w.store.CreateFeed(w.ctx, store.Feed{Name: name, MaxLag: maxLag}))
 	return w.reader(name)
 }
 
-// reader makes the caller the reader of a feed without one.
 func (w *world) reader(name string) *feedReader {
 	w.Helper()
 	l, free, err := w.store.LeaseFeed(w.ctx, name, lease, w.now)

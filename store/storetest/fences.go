@@ -7,7 +7,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// fenced returns the commit with a worker's fence.
 func fenced(c store.Commit, node string, epoch uint64) store.Commit {
 	c.Fence = &store.Fence{Node: node, Epoch: epoch}
 	return c

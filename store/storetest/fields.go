@@ -131,8 +131,8 @@ var fieldCases = []promised{
 	},
 }
 
-// submitted, parking and ending set the fields that a run gets at these points of its life, unless
-// the steps in life.go set them.
+// submitted, parking and ending set the fields that a run gets in these phases and that life.go
+// leaves unset.
 
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats, r.Losses = 7, 3, true, 5, 2, 1
@@ -191,7 +191,7 @@ func ending(r *store.Run) {
 	r.Warnings = []fsm.Warning{fsm.WarnTurnRepeated, fsm.WarnOrphanReapFailed}
 }
 
-// requireAllSet checks that at least one of the values sets each field.
+// requireAllSet checks that each field is set in some value.
 func requireAllSet[T any](w *world, values ...T) {
 	w.Helper()
 	for i := range reflect.TypeFor[T]().NumField() {

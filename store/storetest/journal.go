@@ -23,13 +23,11 @@ func (w *world) journal(id string) []interaction.JournalEntry {
 	return entries
 }
 
-// kept returns an entry that is unique for each n.
 func kept(n int) interaction.JournalEntry {
 	return interaction.JournalEntry{Path: fmt.Sprintf("%d.b2.1", n), Name: fmt.Sprintf("step %d ü", n), Type: "step",
 		Body: []byte{0, 255, byte(n), byte(n >> 8), '\n'}}
 }
 
-// keeping adds entries to a commit, and counts them in the record.
 func keeping(c store.Commit, entries ...interaction.JournalEntry) store.Commit {
 	c.Journal = entries
 	if size, err := c.Run.Journal.With(entries); err == nil {
@@ -46,7 +44,6 @@ func keptOnly(prev store.Run, now time.Time, entries ...interaction.JournalEntry
 	return keeping(store.Commit{Run: r, Expect: prev.Version}, entries...)
 }
 
-// sleeping returns a running run to the queue until the given time.
 func sleeping(prev store.Run, now, until time.Time) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Yielded++

@@ -116,7 +116,7 @@ func AskedTogether(prev store.Run, now time.Time, questions int, rule interactio
 	return c
 }
 
-// Recorded settles one of several open questions by a reply. The run waits on.
+// Recorded settles one question by a reply, while others stay open. The run keeps waiting.
 func Recorded(prev store.Run, now time.Time, number int, key string) store.Commit {
 	reply := interaction.Reply{ID: number, Text: fmt.Sprintf("answer %d", number), Key: key}
 	c := Changed(prev, now, func(r *store.Run) {
@@ -128,8 +128,7 @@ func Recorded(prev store.Run, now time.Time, number int, key string) store.Commi
 	return c
 }
 
-// Completed settles one of several open questions by a reply, closes the others, and queues the
-// run.
+// Completed settles one question by a reply, closes the others, and queues the run.
 func Completed(prev store.Run, now time.Time, number int, key string) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Settled = nil

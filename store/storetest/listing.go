@@ -35,12 +35,10 @@ func (w *world) pages(list func(store.Query) (store.Page, error), q store.Query,
 
 func (w *world) runs(q store.Query) (store.Page, error) { return w.store.Runs(w.ctx, q) }
 
-// waits lists the runs that wait.
 func (w *world) waits(q store.Query) (store.Page, error) {
 	return w.store.Waiting(w.ctx, store.WaitingQuery{Query: q})
 }
 
-// list returns the ids of one page of runs.
 func (w *world) list(q store.Query) []string {
 	w.Helper()
 	page, err := w.store.Runs(w.ctx, q)

@@ -9,15 +9,15 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Table names rows that a store keeps beside their run's record.
+// Table names rows that a store keeps apart from their run's record.
 type Table string
 
-// The tables that Harness.Lose loses rows of.
+// The tables of Harness.Lose.
 const (
 	Journal Table = "journal"
 	Settled Table = "settled"
 	Events  Table = "events"
-	Votes   Table = "voted" // an index of keys, which a store may lose without a reader's notice
+	Votes   Table = "voted" // an index of keys: no reader need notice its loss
 )
 
 func (w *world) lose(table Table, id string, last bool) {
@@ -25,7 +25,6 @@ func (w *world) lose(table Table, id string, last bool) {
 	w.harness.Lose(w, w.store, table, id, last)
 }
 
-// corrupt checks that the error is ErrCorrupt, and names both numbers.
 func (w *world) corrupt(err error, found, counted string) {
 	w.Helper()
 	require.ErrorIs(w, err, store.ErrCorrupt)
@@ -33,7 +32,6 @@ func (w *world) corrupt(err error, found, counted string) {
 	require.ErrorContains(w, err, counted)
 }
 
-// eachEnd is a story for the first row and for the last one.
 func eachEnd(story func(w *world, id string, last bool)) func(w *world) {
 	return func(w *world) {
 		story(w, "first", false)
@@ -41,8 +39,7 @@ func eachEnd(story func(w *world, id string, last bool)) func(w *world) {
 	}
 }
 
-// lostCases delete rows behind the store's back: a reader gets an error, never a part of what the
-// record counts for the whole.
+// lostCases delete rows behind the store's back: a reader gets an error, never a part as the whole.
 var lostCases = []promised{
 	{
 		"lost/entries of a journal",

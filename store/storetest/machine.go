@@ -69,7 +69,6 @@ func (m *machine) close(rt *rapid.T) {
 	require.NoError(rt, m.first.Close())
 }
 
-// store returns either handle.
 func (m *machine) store(rt *rapid.T) store.Store {
 	if rapid.Bool().Draw(rt, "other handle") {
 		return m.other
@@ -157,7 +156,6 @@ func (m *machine) claims(rt *rapid.T) {
 	}
 }
 
-// anyEngines draws the engines of a node or of a claim.
 func anyEngines(rt *rapid.T) []string {
 	return rapid.SampledFrom([][]string{nil, {"agent"}, {"agent", "other"}, {"none", "other", "third"},
 		{"none"}}).Draw(rt, "engines")
@@ -223,7 +221,7 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	pool := rapid.SampledFrom([]string{"p", "p", "q", "q", "q", "late"}).Draw(rt, "pool")
 	if m.runs[id] != nil {
-		pool = m.runs[id].run.Pool // so that the refusal has one reason only
+		pool = m.runs[id].run.Pool // for a single reason of refusal
 	}
 	return Created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {

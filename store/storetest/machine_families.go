@@ -12,8 +12,8 @@ import (
 
 // This file has the machine's steps for families of runs (M3). A store lists the children of a run,
 // returns runs when Family.Due has come, and neither claims a run that waits for children nor
-// prunes one with a Family.Due or Family.Kept. It does not look at the children that a run waits for, so they need
-// not exist.
+// prunes a run with a Family.Due or Family.Kept. It does not read the awaited children, so they
+// need not exist.
 
 // parents are the runs that have children. They may be children of each other.
 var parents = []string{"r0", "r1", "r2"}
@@ -53,7 +53,6 @@ func (m *machine) anyDue(rt *rapid.T) time.Time {
 	return rapid.SampledFrom([]time.Time{{}, m.now, m.now.Add(time.Second)}).Draw(rt, "family due")
 }
 
-// listsChildren lists the children of a run, in whatever state they are.
 func (m *machine) listsChildren(rt *rapid.T) {
 	parent := rapid.SampledFrom(parents).Draw(rt, "parent")
 	page, err := m.store(rt).Runs(m.ctx, store.Query{Parent: parent, Limit: store.MaxBatch})

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// model is a store whose correctness is plain: it has no index and no order, and examines all runs.
+// model is an obviously correct store: without indexes or order, it examines all runs.
 type model struct {
 	runs  map[string]*saved
 	nodes map[string]bool
@@ -131,7 +131,6 @@ func (m *model) due(now time.Time) []store.Run {
 	return by(due, func(r store.Run) time.Time { return r.DueAt() })
 }
 
-// holdsDue are the held runs whose time has come.
 func (m *model) holdsDue(now time.Time) []store.Run {
 	due := m.where(func(r store.Run) bool {
 		return r.State == fsm.StateQueued && r.Held() && !r.Block.Until.IsZero() && !r.Block.Until.After(now)
@@ -144,7 +143,6 @@ func wantsSlot(r store.Run) bool {
 	return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !r.AwaitsChildren()
 }
 
-// isReady reports whether a claim at now may pick the run.
 func isReady(r store.Run, now time.Time) bool { return wantsSlot(r) && !r.NotBefore.After(now) }
 
 // next returns the first time after now at which something falls due.
@@ -219,7 +217,6 @@ func (m *model) survey(now time.Time) store.Survey {
 	return s
 }
 
-// engines counts the runs that want a slot, by engine.
 func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey) {
 	byEngine := map[string][]store.Run{}
 	for _, r := range by(m.where(wantsSlot), queuedAt) {

@@ -102,7 +102,6 @@ func (p *picks) lanes() map[lane][]string {
 	return lanes
 }
 
-// count counts the runs of a lane that were picked.
 func (p *picks) count(waiting []string) int {
 	n := 0
 	for _, id := range waiting {
@@ -125,8 +124,8 @@ func (p *picks) ages(lanes map[lane][]string) string {
 	return ""
 }
 
-// free returns how many slots the pool has left after the claim, and how many the key has in it:
-// very many without a bound.
+// free returns the slots that the pool, and the key in it, have left after the claim: very many
+// without a bound.
 func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	ofPool, ofKey = p.pools[pool].Capacity, p.pools[pool].KeyCapacity
 	if ofKey == 0 || key == "" {
@@ -143,8 +142,8 @@ func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	return ofPool, ofKey
 }
 
-// capacity checks that no pool and no key got more slots than it has, and a pool whose capacity was
-// lowered below its use none.
+// capacity checks that no pool or key exceeds its capacity, and that a pool with a capacity below
+// its use gets no slot.
 func (p *picks) capacity(lanes map[lane][]string) string {
 	for l, waiting := range lanes {
 		if p.count(waiting) == 0 {
@@ -157,13 +156,12 @@ func (p *picks) capacity(lanes map[lane][]string) string {
 	return ""
 }
 
-// startable reports whether the key has room for a waiting run of the lane.
 func (p *picks) startable(l lane, waiting []string) bool {
 	_, ofKey := p.free(l.pool, l.key)
 	return p.count(waiting) < len(waiting) && ofKey > 0
 }
 
-// priorities checks that in each pool no run was picked while one of higher priority could have
+// priorities checks that in each pool no run was picked while a run of higher priority could have
 // been started.
 func (p *picks) priorities(lanes map[lane][]string) string {
 	for high, waiting := range lanes {

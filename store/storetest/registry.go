@@ -9,7 +9,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// nodes returns the ids of the registered nodes.
 func (w *world) nodes() []string {
 	w.Helper()
 	nodes, err := w.store.Nodes(w.ctx)

@@ -61,8 +61,8 @@ func fill(b []byte) {
 	}
 }
 
-// untouched calls do, which overwrites what a call got or returned, and checks that the stored run
-// is unchanged.
+// untouched calls do, which overwrites arguments or results of a call, and checks that the stored
+// run is unchanged.
 func (w *world) untouched(id string, do func()) {
 	w.Helper()
 	content := func() string { // a text that shares no memory with the store

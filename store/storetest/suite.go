@@ -81,6 +81,6 @@ func (h Harness) Run(t *testing.T) {
 // promised is one case of the suite.
 type promised struct {
 	name    string
-	promise string // what the store must guarantee; a failed case prints it
+	promise string // the guarantee, which a failed case prints
 	story   func(w *world)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// survey returns the store's survey at the story's time.
 func (w *world) survey() store.Survey {
 	w.Helper()
 	s, err := w.store.Survey(w.ctx, w.now)

@@ -20,7 +20,7 @@ func severalDecide(c store.Commit, need int32) store.Commit {
 	return c
 }
 
-// Voted stores a person's vote on an open approval that needs others. The run waits on.
+// Voted stores a person's vote on an approval that needs more votes. The run keeps waiting.
 func Voted(prev store.Run, now time.Time, number int, actor, key string) store.Commit {
 	reply := interaction.Reply{ID: number, Decision: interaction.Approve, Key: key, Actor: interaction.Actor{ID: actor}}
 	return Changed(prev, now, func(r *store.Run) {

@@ -36,7 +36,6 @@ func newWorld(t *testing.T, h Harness) *world {
 	return w
 }
 
-// also returns another handle on the store.
 func (w *world) also() store.Store {
 	w.Helper()
 	if w.harness.Also == nil {
@@ -89,7 +88,6 @@ func (w *world) submit(id string, change ...func(*store.Run)) store.Run {
 	return w.commit(Created(id, w.tick(), change...))
 }
 
-// claim starts up to limit runs for the node and returns them.
 func (w *world) claim(node string, limit int) []store.Run {
 	w.Helper()
 	now := w.tick()
@@ -102,7 +100,6 @@ func (w *world) claim(node string, limit int) []store.Run {
 	return runs
 }
 
-// claimOf starts up to limit runs of these engines for the node and returns their ids.
 func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	w.Helper()
 	now := w.tick()
@@ -137,7 +134,6 @@ func (w *world) claimInto(drained *bool, node string, limit int,
 	return err
 }
 
-// claimed returns the ids of the runs that a claim starts.
 func (w *world) claimed(node string, limit int) []string {
 	w.Helper()
 	return ids(w.claim(node, limit))
@@ -253,7 +249,6 @@ func (w *world) snapshot(id string) runSnapshot {
 	return readSnapshot(w.ctx, w, w.store, id)
 }
 
-// refused checks that the commit is refused with the error, and the run unchanged.
 func (w *world) refused(want error, c store.Commit) {
 	w.Helper()
 	before := w.snapshot(c.Run.ID)

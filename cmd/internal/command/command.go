@@ -67,8 +67,8 @@ func (p Program) Run(ctx context.Context, c Call) (int, error) {
 	return statusOf(err, status), err
 }
 
-// statusOf returns the exit status for an error: that of a known kind, else the action's, at least
-// Failed.
+// statusOf returns the exit status for an error: its own for a known kind, else the action's, at
+// least Failed.
 func statusOf(err error, status int) int {
 	switch {
 	case errors.As(err, new(misuse)), errors.Is(err, lifecycle.ErrInvalidArgument),

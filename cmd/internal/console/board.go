@@ -117,7 +117,6 @@ func decide(ctx context.Context, cl *client, c command.Call, q lifecycle.InboxQu
 	}
 }
 
-// flush sends the pending decisions.
 func (b *board) flush(c command.Call) error {
 	sent := b.send(b.pending)
 	b.pending = nil
@@ -127,7 +126,6 @@ func (b *board) flush(c command.Call) error {
 	return sent.err
 }
 
-// ask answers one question with its control.
 func (b *board) ask(c command.Call) {
 	o := b.answer
 	newPrinter(c.Out, false).question(&o.Question, b.cl.Now())
@@ -214,7 +212,6 @@ func (b *board) sendPending() tea.Cmd {
 	return func() tea.Msg { return b.send(all) }
 }
 
-// propose makes decisions that are sent after undoTime.
 func (b *board) propose(all []decision, what string) tea.Cmd {
 	before := b.sendPending()
 	next := b.after(b.at)

@@ -196,7 +196,6 @@ func (b *board) reject() tea.Cmd {
 	return nil
 }
 
-// decideChosen makes the decision about each chosen question.
 func (b *board) decideChosen(d lifecycle.Decision, reason string) tea.Cmd {
 	all := b.chosen()
 	what := string(d)
@@ -281,7 +280,6 @@ func (b *board) View() string {
 	return strings.Join(append(lines[:min(len(lines), b.height-1)], b.fit(dim, b.footer())), "\n")
 }
 
-// fit cuts a line at the width of the terminal.
 func (b *board) fit(s lipgloss.Style, line string) string {
 	return s.Inline(true).MaxWidth(b.width).Render(line)
 }

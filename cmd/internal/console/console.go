@@ -1,7 +1,7 @@
 // Package console has the verbs of interlude for people who answer questions, and for operators.
-// Each verb is one call of a lifecycle.Client over the database of -db, which decides what is
-// permitted and who wins. A person with access to the database has the host's rights, except that
-// only its audience can answer a question.
+// Each verb is one call of a lifecycle.Client over the database of -db, which decides about
+// permissions and conflicts. A person with access to the database has the host's rights, except
+// that only its audience can answer a question.
 //
 // A verb prints text for people, or with -json one object per line in the JSON of the HTTP API
 // (package host/web). Texts of agents and people are made safe for the terminal.

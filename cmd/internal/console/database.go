@@ -37,7 +37,6 @@ func NewDatabase(f *flag.FlagSet) *Database {
 	return d
 }
 
-// withDirectory adds the flag -directory.
 func (d *Database) withDirectory(f *flag.FlagSet) *Database {
 	f.StringVar(&d.directory, "directory", "", "the `file` of people that names deputies, as in serve's configuration")
 	return d

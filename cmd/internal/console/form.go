@@ -37,7 +37,7 @@ type control struct {
 	asker
 	title    string
 	required bool
-	now      json.RawMessage               // the value so far; nil if there is none
+	now      json.RawMessage               // the value so far, or nil
 	inTurn   bool                          // a required member, asked in order
 	send     func(v json.RawMessage) error // checks the whole form; nil within it
 }
@@ -77,8 +77,8 @@ const (
 	extra                    // fixed, and reached through the control for texts
 )
 
-// given asks for a value in one of the schema's ways. A single control opens immediately, and leads
-// to the others.
+// given asks for a value by the controls that the schema permits. A single one opens immediately,
+// and leads to the others.
 func (c control) given(f fields) (json.RawMessage, error) {
 	if f.about != "" {
 		c.print(f.about)

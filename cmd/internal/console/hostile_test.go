@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N4: neither a verb nor a control hides a character of what an agent wrote, wherever it is printed.
+// N4: neither a verb nor a control hides a character of an agent's text, wherever it is printed.
 // proof/page has the same for the other front ends.
 func TestN4TheCommandLineShowsHostileText(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))

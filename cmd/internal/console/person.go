@@ -32,7 +32,6 @@ func newPerson(f *flag.FlagSet, id string) *person {
 // returns is called after the flags are parsed.
 func NewActor(f *flag.FlagSet) func() (lifecycle.Actor, error) { return newPerson(f, self()).actor }
 
-// actor is the person as an actor.
 func (p *person) actor() (lifecycle.Actor, error) {
 	if p.id == "" {
 		return lifecycle.Actor{}, command.Misusef("want the person who acts: name one with -as")

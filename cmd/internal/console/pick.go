@@ -18,12 +18,11 @@ import (
 // unpicked is the cursor of a list without a selection.
 const unpicked = -1
 
-// roomForLabel is the number of characters of a label that fit a line of the list.
 const roomForLabel = terminal.Width - 2
 
-// pick asks for one of the labels and returns its index. Unlike package huh's list it can start
-// without a selection, so that Enter takes only an option that the person moved to, and it stops at
-// both ends. A letter in hot takes the option at its index.
+// pick asks for a label and returns its index. Unlike package huh's list it can start without a
+// selection, so that Enter takes only an option that the person moved to, and it stops at both
+// ends. A letter in hot takes the option at its index.
 func (a asker) pick(title string, labels []string, cursor int, hot string) (int, error) {
 	long := false
 	for i := range labels {

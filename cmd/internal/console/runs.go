@@ -64,7 +64,7 @@ func titled(title, text string) string {
 	return terminal.Line(title) + ": " + text
 }
 
-// what is the most important fact about a run in its state.
+// what returns the most important fact about a run in its state.
 func what(r *lifecycle.Run) string {
 	switch {
 	case r.Held():

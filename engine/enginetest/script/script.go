@@ -1,5 +1,5 @@
-// Package script is the language of scripted agents: lines in an input that say what the agent
-// does. It is pure and imports only the standard library.
+// Package script is the language of scripted agents: lines in an input that are the agent's steps.
+// It is pure and imports only the standard library.
 //
 // Neighbours: enginetest plays scripts as an agent, in process or as a program; modeltest plays
 // them as the model behind a real agent.
@@ -129,7 +129,6 @@ func Ask(prompt string) string {
 	return string(body)
 }
 
-// signal finds the marker with a nonce in an input.
 var signal = regexp.MustCompile(DoneMarker + ":([a-z2-7]{12})")
 
 // Nonce returns the newest nonce that the inputs request for signals; empty if none.

@@ -45,7 +45,6 @@ type APIError struct {
 
 func (e *APIError) Error() string { return fmt.Sprintf("API error %d: %s", e.Status, e.Message) }
 
-// object is JSON.
 type object = map[string]any
 
 type protocol interface {

@@ -96,7 +96,6 @@ const (
 	endless    = "endless" // works until it is canceled
 )
 
-// storeText is in the errors of the suite's store.
 const storeText = "/var/secret/runs.db"
 
 type world struct {
@@ -166,7 +165,6 @@ func agent(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, e
 	return engine.Ask(question), nil
 }
 
-// faulty is a store that fails on request.
 type faulty struct {
 	store.Store
 
@@ -208,7 +206,6 @@ func (w *world) until(run string, done func(*lifecycle.Run) bool) {
 	}
 }
 
-// see reads the run as ada.
 func (w *world) see(run string) Seen {
 	w.Helper()
 	s, err := w.frontEnd.See(w.ctx, "ada", run)
@@ -216,7 +213,6 @@ func (w *world) see(run string) Seen {
 	return s
 }
 
-// answer answers as ada.
 func (w *world) answer(run, id string, a Answer) {
 	w.Helper()
 	require.NoError(w, w.frontEnd.Answer(w.ctx, "ada", run, id, a))

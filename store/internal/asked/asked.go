@@ -76,8 +76,8 @@ func Of(a *interaction.Actor) []string {
 	return slices.Compact(all)
 }
 
-// Changes reports whether the commit can change the entries of its run: whether an open question,
-// or one that the commit settles, has an audience or a Wait. No other question can have entries: a
+// Changes reports whether the commit can change the entries of its run: whether a question that is
+// open or settled by the commit has an audience or a Wait. No other question can have entries: a
 // step of a wait and a reassignment may change an audience, but always leave one.
 func Changes(c *store.Commit) bool {
 	named := func(q *interaction.Question) bool { return q.To != nil || q.Wait != nil }

@@ -16,12 +16,11 @@ const (
 // same process, which is seldom far behind. It has two generations, like Runs. It is safe for
 // concurrent use, and the zero value is empty.
 //
-// A feed's content is read from the database. A store adds a commit under a unique key once it is
-// stored.
+// A store adds a commit under a unique key once it is stored.
 type Commits[K comparable] struct {
-	mu         sync.Mutex
-	young, old map[K]CommitEvents // guarded by mu
-	bytes      int                // guarded by mu; added to young
+	mu         sync.Mutex // guards the fields below
+	young, old map[K]CommitEvents
+	bytes      int // added to young
 }
 
 // CommitEvents is the events of one commit.

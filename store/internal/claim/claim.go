@@ -58,11 +58,11 @@ func OneByOne(req store.ClaimRequest,
 // Rotation remembers where the last claims of this process ended, so that pools and keys take
 // turns. It only serves fairness. The zero value is ready, and safe for concurrent use.
 type Rotation struct {
-	mu   sync.Mutex
-	pool string            // guarded by mu; the pool that the last claim served first
-	keys map[string]string // guarded by mu; by pool, the key that was served last
+	mu   sync.Mutex        // guards the fields below
+	pool string            // the pool that the last claim served first
+	keys map[string]string // by pool, the key that was served last
 	// failed has the runs that recently could not be started, and how many more claims prefer
-	// others. Guarded by mu.
+	// others.
 	failed map[string]int
 }
 
@@ -93,7 +93,7 @@ func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string
 	free := max(0, min(want, p.Capacity-held))
 	if p.KeyCapacity == 0 || free == 0 {
 		ids, complete, err := q.All(free)
-		if err != nil || complete || free == 0 { // there is room for all of them, and nothing to choose
+		if err != nil || complete || free == 0 { // all fit
 			return ids, complete, err
 		}
 	}
@@ -101,7 +101,7 @@ func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string
 	return ids, false, err
 }
 
-// SetDrained tells the claim's caller whether no ready run is left.
+// SetDrained sets req.Drained, if wanted.
 func SetDrained(req *store.ClaimRequest, drained bool) {
 	if req.Drained != nil {
 		*req.Drained = drained

@@ -42,8 +42,8 @@ func (r *Rotation) StartClaim(most int) (load int) {
 	return most + len(r.failed) + 1
 }
 
-// Defer partitions runs: last are those that recently failed to start, which the claim starts after
-// the others, if there is room. Both parts keep their order.
+// Defer partitions runs: last are the runs that recently failed to start, which the claim starts
+// after the others, if there is room. Both parts keep their order.
 func Defer[R any](r *Rotation, runs []R, id func(R) string) (first, last []R) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,6 @@ func (q *startable) Keys(priority int, last string, n int) ([]slots.Key, error) 
 	return found, nil
 }
 
-// Oldest implements slots.Queue.
 func (q *startable) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	more := slices.Clone(wants)
 	for i := range more {

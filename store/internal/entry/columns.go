@@ -23,7 +23,7 @@ type Columns struct {
 	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a separate range,
 	// see Addressed.
 	AskedAt    time.Time
-	Deadline   time.Time // waiting; or when the relatives of the run are to be seen to (Run.DueAt); or Kept
+	Deadline   time.Time // waiting; or when the run's relatives are due (Run.DueAt); or Kept
 	FinishedAt time.Time
 }
 
@@ -97,8 +97,8 @@ func ClaimedEngines(req *store.ClaimRequest) []string {
 //
 // The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
 const (
-	// Held is the lower bound of the range: held runs have a larger column, delayed runs a smaller
-	// one.
+	// Held is the lower bound of the range: the column is larger for held runs, smaller for delayed
+	// ones.
 	Held int64 = 3e17
 	// Awaiting is the value of every run that waits for its children, which counts neither as
 	// delayed nor as held.

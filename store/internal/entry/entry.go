@@ -36,7 +36,7 @@ const maxReused = 64 << 10
 // Encode copies a commit that passed Validate or ValidateClaim into the entry, and encodes its
 // columns.
 func (e *Entry) Encode(c *store.Commit) (err error) {
-	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
+	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool has only these
 	if e.Record, err = store.AppendRun((*buffer)[:0], &c.Run); err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func SettledVotes(r *store.Run) int {
 	return votes
 }
 
-// VoteKey returns bytes that the encoded interaction has if one of its votes has the key. Others
-// may have them too, so the decoded votes decide.
+// VoteKey returns bytes that an encoded interaction contains if a vote has the key. Others may have
+// them too, so the decoded votes decide.
 func VoteKey(key string) []byte {
 	text, _ := json.Marshal(key) // as store.AppendRecord writes it; a text always encodes
 	return append([]byte(`"key":`), text...)

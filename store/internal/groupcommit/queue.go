@@ -1,6 +1,6 @@
 // Package groupcommit lets the writes of many goroutines share one flush: everything that arrives
-// during a flush goes into the next one. An idle store adds no delay, because it never waits for
-// more jobs; a busy one shares each transaction among many callers.
+// during a flush goes into the next one. An idle store adds no delay; a busy one shares each
+// transaction among many callers.
 package groupcommit
 
 import (

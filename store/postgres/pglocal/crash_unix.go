@@ -11,12 +11,12 @@ import (
 
 type processInfo struct {
 	parent int
-	state  byte // as ps shows it: T is stopped, Z is dead and not yet buried
+	state  byte // as ps shows it: T is stopped, Z is a zombie
 }
 
 // crash kills the program and all its descendants at once, as a loss of power would. The program is
-// stopped first, so that it starts no more children and buries none: no number in the list can
-// become another process's.
+// stopped first, so that it neither starts nor reaps children: no process id in the list can be
+// reused.
 func (p *process) crash() error {
 	pid := p.cmd.Process.Pid
 	if p.cmd.Process.Signal(syscall.SIGSTOP) != nil { // it has ended

@@ -6,8 +6,8 @@
 //	pool, err := pgxpool.New(ctx, server.DSN(""))
 //
 // It listens on 127.0.0.1 only, on a free port, with a random password (SCRAM), without Unix
-// sockets; encoding UTF8, locale C, time zone UTC. Other settings are PostgreSQL's defaults: fsync
-// and synchronous_commit are on, so that measurements include durability.
+// sockets; encoding UTF8, locale C, time zone UTC. Other settings are PostgreSQL's defaults, so
+// that measurements include durability.
 //
 // # Processes and files
 //

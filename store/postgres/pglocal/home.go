@@ -37,7 +37,6 @@ func (h home) watched() string {
 	return ""
 }
 
-// newHome makes or finds the folder.
 func newHome(ctx context.Context, o Options) (home, error) {
 	bin, err := findPrograms(o.Bin)
 	if err != nil {
@@ -90,9 +89,9 @@ func (h home) prepare(ctx context.Context, o Options) (string, error) {
 	return strings.TrimSpace(string(password)), h.write(h.settings(), o.configuration())
 }
 
-// initialise runs initdb. In a temporary folder it does not wait for the disk, which takes it most
-// of its time: a temporary server does not outlive the machine, and the system's cache protects
-// from the loss of processes. The server itself flushes as always.
+// initialise runs initdb. In a temporary folder it does not flush, which takes most of its time: a
+// temporary server does not outlive the machine, and the system's cache survives a crash of
+// processes. The server itself flushes as usual.
 func (h home) initialise(ctx context.Context, o Options) (password string, err error) {
 	found, err := os.ReadDir(h.dir)
 	if err != nil {
@@ -150,9 +149,8 @@ func (h home) write(path, text string) error {
 	return h.account.own(path)
 }
 
-// leave removes a temporary folder. A server that ended uncleanly has left shared memory, which
-// only the server can find: in single-user mode without flushing, PostgreSQL recovers, cleans up
-// and ends.
+// leave removes a temporary folder. Only PostgreSQL can find the shared memory that an unclean end
+// leaves: started in single-user mode without flushing, it recovers, cleans up and ends.
 func (h home) leave(ctx context.Context) error {
 	if !h.temporary {
 		return nil
@@ -160,7 +158,7 @@ func (h home) leave(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); err == nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		// What a damaged server leaves behind does not justify keeping its files.
+		// A failure is no reason to keep the files of a damaged server.
 		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(),
 			mainDatabase)
 	}

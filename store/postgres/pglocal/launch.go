@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Ports are below the ephemeral range (Linux: from 32768, others: from 49152). Otherwise a client
-// that connects while the server is down may get that port itself, and prevent the restart.
+// Ports are below the ephemeral range (Linux: from 32768, others: from 49152). A client that
+// connects while the server is down could otherwise occupy its port and prevent the restart.
 const lowestPort, highestPort = 15000, 32000
 
 var (
@@ -96,10 +96,10 @@ func (s *Server) ready(ctx context.Context, p *process) error {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		conn, err := pgconn.ConnectConfig(trying, config)
 		if err == nil {
-			_ = conn.Close(ctx) // it has served its purpose
+			_ = conn.Close(ctx) // only a probe
 			return nil
 		}
-		// clients were quicker, and took all connections
+		// clients have taken all connections already
 		if full := (*pgconn.PgError)(nil); errors.As(err, &full) && full.Code == "53300" {
 			return nil
 		}

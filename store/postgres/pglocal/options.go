@@ -41,7 +41,7 @@ func (o Options) check() (Options, error) {
 	for name, value := range o.Settings {
 		switch {
 		case !settingName.MatchString(name):
-			return o, fmt.Errorf("pglocal: settings: %q is no name of a setting", name)
+			return o, fmt.Errorf("pglocal: settings: %q is not the name of a setting", name)
 		case slices.Contains(ownSettings, strings.ToLower(name)):
 			return o, fmt.Errorf("pglocal: settings: %s is chosen by this package: leave it out", name)
 		case strings.ContainsAny(value, "\x00\r\n"):

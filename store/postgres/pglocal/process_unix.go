@@ -43,11 +43,11 @@ type process struct {
 	err      error // how it ended, once done is closed
 }
 
-// start starts the program as the account. If the caller's process dies meanwhile, the program
-// ends, and the folder, if given, is removed.
+// start starts the program as the account. If the caller's process dies, the program ends, and the
+// folder, if given, is removed.
 func (a account) start(ctx context.Context, log io.Writer, folder, program string, args ...string) (*process, error) {
 	p := &process{log: &tail{to: log}, done: make(chan struct{})}
-	var pipes [3][2]*os.File // farewell, the watcher's end, everybody's end
+	var pipes [3][2]*os.File // farewell, the watcher's end, everyone's end
 	for i := range pipes {
 		r, w, err := os.Pipe()
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// processes asks ps.
 func processes() (map[int]processInfo, error) {
 	out, err := exec.CommandContext(context.Background(), "ps", "-A", "-o", "pid=,ppid=,stat=").Output()
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	mainDatabase = "postgres"
 )
 
-// Server is a private PostgreSQL server. Its methods may be called concurrently; those that change
-// its state take turns.
+// Server is a private PostgreSQL server. It is safe for concurrent use: methods that change its
+// state take turns.
 type Server struct {
 	home     home
 	options  Options
@@ -89,8 +89,8 @@ func (s *Server) Halt() error {
 	return s.down((*process).end)
 }
 
-// Kill ends a running server like a power failure: kill -9 for all its processes at once. Committed
-// data is on the disk, and Resume recovers it. The error says that a process could not be killed.
+// Kill ends a running server like a power failure: kill -9 for all its processes at once. Resume
+// recovers its data. The error says that a process could not be killed.
 func (s *Server) Kill() error {
 	return s.down((*process).crash)
 }
@@ -126,7 +126,7 @@ func (s *Server) resume(ctx context.Context) error {
 	return s.launch(ctx)
 }
 
-// Restart is Halt and Resume.
+// Restart calls Halt and Resume.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // Standby copies a running server, and starts the copy as its streaming standby, with the same
-// password: it can be read, and Promote makes it a primary. The options are those of Start; a Dir
+// password: it can be read, and Promote makes it a primary. The options are as for Start; a Dir
 // must be empty. The primary's synchronous_standby_names decides whether its commits wait for the
 // standby.
 func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
@@ -34,9 +34,8 @@ func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	return standby, nil
 }
 
-// copyOf fills the folder with a copy of the server, configured to follow it.
 func (h home) copyOf(ctx context.Context, primary *Server, o Options) error {
-	// the folder may hold no more than links to the two that a server needs
+	// the folder may hold only links to these two programs
 	initdb, err := filepath.EvalSymlinks(h.program("initdb"))
 	if err != nil {
 		return fmt.Errorf("pglocal: %w", err)
@@ -56,7 +55,7 @@ func (s *Server) Promote(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("pglocal: promote: %w", err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it has served its purpose
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // only for this statement
 	var promoted bool
 	if err := conn.QueryRow(ctx, `SELECT pg_promote()`).Scan(&promoted); err != nil {
 		return fmt.Errorf("pglocal: promote: %w", err)

@@ -2,7 +2,7 @@
 //
 // The server is the one in INTERLUDE_POSTGRES (a DSN as pgx reads it, of a user who may create
 // databases), else a private one from package pglocal, shared by all tests of the process. Without
-// a server, tests fail with a line that names the packages to install.
+// a server, tests fail and name the packages to install.
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 //
@@ -28,7 +28,6 @@ import (
 // patience limits a shared server's start and single statements.
 const patience = 2 * time.Minute
 
-// shared is this process's server.
 var shared source
 
 // Main runs a package's tests and stops the server that they shared. Without it, the server ends

@@ -15,17 +15,16 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// source is a shared server, and one connection to make and drop things with. The zero value is
-// ready.
+// source is a shared server, with one connection that creates and drops databases and schemas. The
+// zero value is ready.
 type source struct {
 	mu     sync.Mutex // guards all below, and is held while a statement runs
 	dsn    string
 	server *pglocal.Server // nil for an external server
 	conn   *pgx.Conn
-	err    error // of the start: what failed once is not tried by each test again
+	err    error // of the start, which later tests do not retry
 }
 
-// do executes the statements and returns the server's DSN, or ends the test.
 func (s *source) do(tb testing.TB, sql string) string {
 	tb.Helper()
 	// a test's context ends before its clean-up

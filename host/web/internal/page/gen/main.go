@@ -39,7 +39,6 @@ func script() string {
 	return b.String()
 }
 
-// ranges returns the characters of a kind as parts of a character class.
 func ranges(kind interaction.Character) []string {
 	var all []string
 	for r := rune(0); r <= unicode.MaxRune; r++ {
