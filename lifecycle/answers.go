@@ -22,9 +22,9 @@ type AnswersQuery struct {
 	Limit int
 }
 
-// AnswersPage is a page of answers, the newest run first, and within a run the newest question first.
-// If Next is set, there may be more: a call examines MaxAnswersRead runs at most, and stops after
-// MaxSearchTime, so that a page may have few answers, or none.
+// AnswersPage is a page of answers, the newest run and question first. If Next is set, there may be
+// more, even if the page has few: a call examines MaxAnswersRead runs at most, and stops after
+// MaxSearchTime.
 type AnswersPage struct {
 	Answers []GivenAnswer
 	Next    string

@@ -40,10 +40,8 @@ func (e *ArgumentError) Error() string {
 	return fmt.Sprintf("lifecycle: %s is %s, want %s", e.Argument, e.Value, e.Want)
 }
 
-// Is makes errors.Is(err, ErrInvalidArgument) true.
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// Unwrap returns the cause.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
 func validateQuery(q *Query) error {

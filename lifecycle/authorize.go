@@ -40,7 +40,7 @@ type Access struct {
 	Action Action
 	// Run is as it was just read.
 	Run *Run
-	// Question is open, or settled for a repeated or late reply.
+	// Question is open, or settled for a late reply.
 	Question *Question
 	// Query is the query of Runs.
 	Query *Query
@@ -74,10 +74,8 @@ func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("lifecycle: not allowed: %s may not %s%s: %v", e.Actor, e.Action, about, e.Err)
 }
 
-// Is makes errors.Is(err, ErrNotAllowed) true.
 func (e *NotAllowedError) Is(target error) bool { return target == ErrNotAllowed }
 
-// Unwrap returns what Authorize returned.
 func (e *NotAllowedError) Unwrap() error { return e.Err }
 
 // As returns a client that acts for the actor. Authorize receives this actor, and a Reply, Resume
@@ -224,7 +222,6 @@ func (c *Client) checkRun(ctx context.Context, id string) error {
 	return nil
 }
 
-// checkQuestionCall checks the arguments common to calls about an open question.
 func (c *Client) checkQuestionCall(ctx context.Context, id string, question int) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err

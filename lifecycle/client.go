@@ -19,8 +19,7 @@ import (
 // Client has all calls of a Lifecycle except Serve, for processes that execute no runs: web front
 // ends, command lines. It is safe for concurrent use. Close does not close the store.
 //
-// Without an Authorize (ClientConfig, Config), every caller may do everything. Front ends for
-// several people use a client for each: see As.
+// Front ends for several people use a client for each: see As.
 type Client struct {
 	proc    node.Process // without Engines unless it belongs to a Lifecycle
 	poll    time.Duration
@@ -195,12 +194,12 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 // ends, and its engine's later results are ignored. For an ended run, Cancel returns a
 // *TerminalError.
 //
-// If the turn executes on another node, that node detects the cancel in one of three ways:
+// A turn on another node ends by
 //
-//  1. The store's hint of the commit ends the turn immediately. A hint may be lost.
-//  2. The node's next heartbeat no longer lists the run: after a third of a lease, two thirds for a
-//     turn that has just begun.
-//  3. The store refuses the turn's next report or outcome, which ends the turn.
+//  1. the store's hint of the commit, immediately, unless it is lost;
+//  2. the node's next heartbeat, which no longer lists the run: after a third of a lease, two thirds
+//     for a turn that has just begun;
+//  3. the store's refusal of the turn's next report or outcome.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
@@ -242,7 +241,7 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 }
 
 // Runs lists runs in the order of creation. A page ends at about 4 MiB, so it may have fewer runs
-// than the limit: Next says whether others follow. An invalid query is an *ArgumentError.
+// than the limit: Next says whether others follow.
 func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
 	if err := cmp.Or(c.check(ctx), validateQuery(&query)); err != nil {
 		return Page{}, err
@@ -330,7 +329,6 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	return c.proc.Store.Survey(ctx, c.proc.Now())
 }
 
-// recordSize estimates a record's memory.
 func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }
 
 func questionSize(q *Question) int {

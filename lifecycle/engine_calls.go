@@ -35,7 +35,6 @@ func (e *StuckError) Error() string {
 		", ")
 }
 
-// Is makes errors.Is(err, ErrStuck) true.
 func (e *StuckError) Is(target error) bool { return target == ErrStuck }
 
 // Stuck lists the engine calls that have not returned although their contexts have ended, oldest

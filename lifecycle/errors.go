@@ -48,8 +48,8 @@ var (
 	ErrTooMany = store.ErrTooMany
 	// ErrUnknownPool: the specification names a pool that is not configured.
 	ErrUnknownPool = store.ErrUnknownPool
-	// ErrCursorBeyondEnd: the run has ended before the cursor, so the cursor belongs to another
-	// run, to a pruned and resubmitted run, or to a store that lost commits.
+	// ErrCursorBeyondEnd: the run has ended before the cursor, which belongs to another run, a pruned
+	// and resubmitted run, or a store that lost commits.
 	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
 	// ErrServing: Serve is already running for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
@@ -83,12 +83,10 @@ func (e *SpecError) Error() string {
 	return text
 }
 
-// Is makes errors.Is(err, ErrInvalidSpec) and errors.Is(err, ErrInvalidArgument) true.
 func (e *SpecError) Is(target error) bool {
 	return target == ErrInvalidSpec || target == ErrInvalidArgument
 }
 
-// Unwrap returns the cause.
 func (e *SpecError) Unwrap() error { return e.Err }
 
 // WaitError: a reply names a question that the run is not waiting with.
@@ -123,7 +121,6 @@ func (e *WaitError) Error() string {
 		asked, e.ID)
 }
 
-// Is makes errors.Is(err, ErrNotWaiting) true.
 func (e *WaitError) Is(target error) bool { return target == ErrNotWaiting }
 
 // SettledError says how the question was settled, for a late caller.
@@ -139,7 +136,6 @@ func (e *SettledError) Error() string {
 		e.Resolution, e.State)
 }
 
-// Is makes errors.Is(err, ErrSettled) true.
 func (e *SettledError) Is(target error) bool { return target == ErrSettled }
 
 // TerminalError says that the run has ended, and how.
@@ -152,5 +148,4 @@ func (e *TerminalError) Error() string {
 	return fmt.Sprintf("lifecycle: run %s has ended: it is %s", e.RunID, e.State)
 }
 
-// Is makes errors.Is(err, ErrTerminal) true.
 func (e *TerminalError) Is(target error) bool { return target == ErrTerminal }

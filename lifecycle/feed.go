@@ -21,9 +21,8 @@ import (
 // To process earlier runs too, create the feed with CreateFeed and then list the runs.
 //
 // Delivery is at least once: the next reader gets all unacknowledged events again, so make an
-// event's effects idempotent by FeedEvent.ID. Of several processes with the same name, one is
-// served; when it returns, the next one continues within a poll, and when it dies, within
-// FeedLease.
+// event's effects idempotent by FeedEvent.ID. Of several readers of the name, one is served; when it
+// returns, the next one continues within a poll, and when it dies, within FeedLease.
 //
 // The filter is this reader's, and is not stored. Filtered events count as acknowledged once all
 // events before them are.
@@ -76,9 +75,8 @@ type FeedEvent struct {
 // ID is "run/seq", unique unless a run is submitted again under its id after it was pruned.
 func (e FeedEvent) ID() string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
-// Ack acknowledges this event and all before it: no reader of the feed gets them again. It stores
-// the cursor in a short transaction. After an error the event may come again. ErrFeedTaken: another
-// reader has taken over.
+// Ack acknowledges this event and all before it, in a short transaction. After an error the event may
+// come again. ErrFeedTaken: another reader has taken over.
 func (e FeedEvent) Ack(ctx context.Context) error {
 	if e.reader == nil {
 		return &ArgumentError{"event", "zero", "an event of Client.Feed", nil}
@@ -186,7 +184,6 @@ func (c *Client) Feeds(ctx context.Context) ([]FeedStatus, error) {
 	return all, nil
 }
 
-// checkFeed checks and authorizes a call about the feed.
 func (c *Client) checkFeed(ctx context.Context, name string) error {
 	if err := c.check(ctx); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// feedReader serves one call of Feed.
 type feedReader struct {
 	client *Client
 	store  store.FeedStore

@@ -76,8 +76,7 @@ type InboxCount struct {
 const MaxInboxRead = 10_000
 
 // Inbox lists open questions, oldest first, and by number within a run. Across pages, each question
-// that stays open is listed once, despite concurrent changes. Its cost does not grow with the runs
-// that wait for other people.
+// that stays open is listed once. Its cost does not grow with the runs that wait for other people.
 //
 // An approval is hidden while the host's policy decides about it (Question.HiddenUntil). Pages end at
 // about 4 MiB. Authorize is asked once, with the query as Access.Inbox.
@@ -229,7 +228,6 @@ type inboxPlace struct {
 	question int
 }
 
-// String is the opaque form for InboxPage.Next.
 func (p inboxPlace) String() string {
 	if p.runID == "" {
 		return p.after

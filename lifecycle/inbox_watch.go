@@ -121,7 +121,6 @@ func (w *InboxWatch) Recheck(ctx context.Context) error {
 // Close ends the watch.
 func (w *InboxWatch) Close() { w.client.inboxes.leave(w) }
 
-// drainOne returns the next change, if any.
 func (w *InboxWatch) drainOne() (change InboxChange, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -342,7 +341,6 @@ func (t *inboxTracker) noteReveal(id string, run *Run) {
 	}
 }
 
-// untilScan returns the time until the next listing.
 func (t *inboxTracker) untilScan(scanned time.Time, took time.Duration) time.Duration {
 	if scanned.IsZero() {
 		return 0

@@ -50,8 +50,7 @@ type Config struct {
 	// outlast; else 15 s. It is renewed every third of this time; on a server every 5 s at least.
 	Lease time.Duration
 	// Grace is how long a shutdown waits for turns before it interrupts them: 10 s when zero, not at
-	// all when negative, until all have finished when UntilDone. Otherwise Serve returns at most 43 s
-	// after Grace, even if engines hang.
+	// all when negative, until all have finished when UntilDone.
 	Grace time.Duration
 	// Forgiving is recommended for most hosts: deploys, rate limits and refused sessions then
 	// neither end a run nor lose an answer. It sets these defaults, unless the fields below are set:
@@ -61,8 +60,8 @@ type Config struct {
 	//     run is held until an operator decides.
 	//   - Hold is HoldOn: runs are held if an operator can repair the cause.
 	//
-	// Operators list held runs with Runs(Query{Held: true}), count them with Stats, and decide with
-	// Resume. Without Forgiving these runs fail immediately, for hosts that submit again.
+	// Operators list held runs with Runs(Query{Held: true}), and decide with Resume. Without Forgiving
+	// these runs fail immediately, for hosts that submit again.
 	//
 	// Earlier releases cannot read held runs: set Forgiving after their nodes have been replaced.
 	Forgiving bool

@@ -24,10 +24,10 @@ import (
 // delays only later notices. At most MaxNotices wait in memory; more are dropped, and Dropped
 // receives their number. Panics are logged.
 //
-// A notice may be lost: when the process dies or never learns that its commit was stored, and when
-// the queue is full. For data that must not be lost, use the run's events. Commits in a transaction
-// of the host (Client.On) have no notices, because their outcome is unknown to the library. Almost
-// simultaneous commits of one run may be in the wrong order: compare their Versions.
+// A notice may also be lost when the process dies or never learns that its commit was stored: for data
+// that must not be lost, use the run's events. Commits in a transaction of the host (Client.On) have
+// no notices, because their outcome is unknown. Almost simultaneous commits of one run may be in the
+// wrong order: compare their Versions.
 type Observer struct {
 	// Start is not a notice: the worker calls it right before the engine and waits, so it must
 	// return immediately. It may be called concurrently. It returns the engine's context, derived
@@ -75,7 +75,7 @@ type Transition struct {
 	Error *Failure
 }
 
-// StartedTurn is a turn before the call of its engine.
+// StartedTurn is a turn whose engine is about to be called.
 type StartedTurn struct {
 	ObservedRun // its At is the time of the commit that took the run from the queue
 	// Before is Run.Trace: Start's text for the last turn whose end was stored.
@@ -284,7 +284,6 @@ func (n *notices) flush() {
 
 const flushLimit = time.Second
 
-// Committed adds the notices of a stored commit.
 func (n *notices) Committed(cm *store.Commit) {
 	if n == nil {
 		return
@@ -309,7 +308,6 @@ func (n *notices) Committed(cm *store.Commit) {
 	}
 }
 
-// Claimed adds the notice that a claim has started a turn.
 func (n *notices) Claimed(r *store.Run) {
 	if n == nil || n.observer.Transition == nil {
 		return
@@ -341,7 +339,6 @@ func (n *notices) StartTurn(ctx context.Context, r *store.Run, at time.Time, met
 	return forEngine, trace
 }
 
-// TurnEnded adds the notice of a turn's end.
 func (n *notices) TurnEnded(r *store.Run, turn node.EndedTurn) {
 	if n == nil || n.observer.Turn == nil {
 		return

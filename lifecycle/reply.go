@@ -71,8 +71,8 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 }
 
 // replyToRecent accepts the reply on a store.RecentReader's in-memory record of the run, which saves
-// a read. The record may be stale, but the commit compares its version. If it does not show that the
-// reply is accepted, done is false and nothing is written.
+// a read. The record may be stale, but the commit compares its version. If done is false, nothing was
+// written, and a read must decide.
 func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run *Run) (_ Receipt, done bool, _ error) {
 	recent, ok := c.proc.Store.(store.RecentReader)
 	if !ok {
@@ -95,7 +95,7 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	case err == nil:
 		return receiptFor(cm, &reply), true, nil
 	case errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalid):
-		return Receipt{}, false, nil // the run has changed, or the key was used: a read decides
+		return Receipt{}, false, nil // the run has changed, or the key was used
 	default:
 		return Receipt{}, true, node.Command{Verb: "reply to", Run: id}.Failed(err)
 	}

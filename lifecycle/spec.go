@@ -66,9 +66,9 @@ type Spec struct {
 	// declared, turns are unlimited. Questions that a turn asks together are one turn.
 	MaxAttempts int `json:"max_attempts,omitempty"`
 	// MaxQuestions limits the questions that an agent may ask in one turn by its text, up to
-	// interaction.MaxQuestions; 0 means 1. Above 1, the agent's instructions describe a list of
-	// questions, and the run continues when each is answered. A longer list counts as a malformed
-	// question: the person sees the agent's text. It does not limit engine.AskAll.
+	// interaction.MaxQuestions; 0 means 1. Above 1, the agent's instructions describe a list, and the
+	// run continues when each question is answered. A longer list counts as malformed: the person
+	// sees the agent's text. It does not limit engine.AskAll.
 	MaxQuestions int `json:"max_questions,omitempty"`
 	// SessionTimeout is session_timeout_sec: how long a question waits before its deadline. Whole
 	// seconds, at least 1 s; 0 means DefaultSessionTimeout. A strict run has no deadline unless its
@@ -80,8 +80,8 @@ type Spec struct {
 	// MaxAutoDecisions limits automatic decisions; 0 means DefaultMaxAutoDecisions. The next deadline
 	// fails the run. One deadline's decisions on several questions count once.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
-	// Repeatable: a turn interrupted by a crash or a shutdown, or whose agent was killed, may be
-	// executed again.
+	// Repeatable: a turn interrupted by a crash, a shutdown or the end of its agent may be executed
+	// again.
 	Repeatable bool `json:"repeatable,omitempty"`
 	// OnInterrupt is the policy for a turn that was interrupted by a shutdown, or lost with its
 	// worker or its agent. Fail: the run fails. Repeat: the same as Repeatable. Ask: the run is
@@ -96,11 +96,10 @@ type Spec struct {
 	// after pauses of a minute to an hour.
 	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats limits consecutive repeats of a repeatable turn that lost its worker or its agent,
-	// with growing pauses of a second to a minute; 0 means DefaultMaxRepeats. The next loss fails the
-	// run with TURN_REPEAT_LIMIT_EXCEEDED. After two turns whose nodes died, or one before the last
-	// repeat, the run waits for a node that executes no other turn (store.Run.Suspect). A turn that
-	// ends without a failure or adds to the run's journal resets the count; a shutdown does not
-	// count.
+	// after pauses of a second to a minute; 0 means DefaultMaxRepeats. The next loss fails the run with
+	// TURN_REPEAT_LIMIT_EXCEEDED. After two lost nodes, or one before the last repeat, the run waits
+	// for a node that executes no other turn (store.Run.Suspect). A turn that ends without a failure
+	// or adds to the run's journal resets the count; a shutdown does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
 	// Retry says how a turn with a transient failure is retried. Nil: Config.Retry applies, if any.
 	// Max 0: no retries.
@@ -122,9 +121,9 @@ type Spec struct {
 	// for example a tenant.
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders a pool's runs, higher first; -MaxPriority to MaxPriority. While runs of a higher
-	// priority occupy all slots, a run waits, whatever its age: use a separate pool for work that
-	// must not starve. Stats shows each pool's oldest ready run.
+	// Priority orders a pool's runs, higher first; -MaxPriority to MaxPriority. A run waits while runs
+	// of a higher priority occupy all slots, whatever its age: use a separate pool for work that must
+	// not starve.
 	Priority int `json:"priority,omitempty"`
 	// NotBefore is the earliest start of the run; it stays queued until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -134,13 +133,13 @@ type Spec struct {
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Ask sets who may answer the run's questions; nil: everybody. Submitter is the Actor.ID of the
-	// person who submits the run.
+	// Ask sets who may answer the run's questions; nil: everybody. Submitter is the Actor.ID of its
+	// submitter.
 	Ask       *interaction.AskPolicy `json:"ask,omitempty"`
 	Submitter string                 `json:"submitter,omitempty"`
 
-	// WorkDir is the agent's working folder; it must exist when a turn starts. Submit makes a
-	// relative path absolute. If empty, the run has its own folder under Config.Dir.
+	// WorkDir is the agent's working folder, which must exist when a turn starts. Submit makes it
+	// absolute. If empty, the run has its own folder under Config.Dir.
 	WorkDir string `json:"work_dir,omitempty"`
 
 	// Meta is passed to each turn (engine.Turn.Meta) and to Observer.Turn, for example a

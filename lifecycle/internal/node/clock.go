@@ -8,7 +8,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// StoreClock has the store's time, with timers of this machine.
 type StoreClock struct {
 	Store   store.Timekeeper
 	Machine engine.Clock
@@ -24,9 +23,8 @@ func StoreTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond
 // CommitTime is the current time, as a commit records it.
 func CommitTime(c engine.Clock) time.Time { return StoreTime(c.Now()) }
 
-// MonotonicNow is for measuring durations on this machine. With the system's clock it has a
-// monotonic reading, independent of clock changes. It must not be stored or compared with stored
-// times.
+// MonotonicNow is for measuring durations on this machine, independent of clock changes. It must not be
+// stored or compared with stored times.
 func MonotonicNow(c engine.Clock) time.Time {
 	if c, ok := c.(StoreClock); ok { // the store's time may be corrected at any moment
 		return c.Machine.Now()
@@ -62,7 +60,6 @@ func (p *Poller) Wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Stop releases the timer.
 func (p *Poller) Stop() {
 	if p.tick != nil {
 		p.release()

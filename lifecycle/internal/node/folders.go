@@ -17,7 +17,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Folders are the runs' folders below one directory.
 type Folders struct {
 	Dir   string // empty: runs have no folders
 	Store string // the identity of the runs' store; empty if none
@@ -45,7 +44,6 @@ func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error
 	return w, nil
 }
 
-// prepareOwn makes the folders below Dir.
 func (f Folders) prepareOwn(run *store.Run, withWork bool) (Workspace, error) {
 	base, err := f.claim(run)
 	if err != nil {
@@ -71,7 +69,6 @@ func (f Folders) prepareOwn(run *store.Run, withWork bool) (Workspace, error) {
 	return w, err
 }
 
-// Absolute makes a relative path absolute. Empty and absolute ones stay.
 func Absolute(dir string) (string, error) {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir, nil
@@ -127,8 +124,7 @@ func (m ownerRecord) alternateName() string {
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
 }
 
-// OfSource returns the working folder and the home of the run whose session a fork branches; empty
-// if unknown.
+// OfSource returns the folders of the run whose session a fork branches; empty if unknown.
 func (f Folders) OfSource(from *decide.Origin) (work, home string) {
 	work = from.WorkDir
 	if f.Dir == "" {

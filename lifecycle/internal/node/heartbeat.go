@@ -79,13 +79,8 @@ func (n *Node) renewLease(ctx context.Context, left time.Duration) ([]store.Owne
 }
 
 // compareOwned compares the runs in a heartbeat's answer with the turns and resident processes
-// here.
-//
-//   - A turn or process whose run is no longer owned is ended: the run was canceled or taken over.
-//     Turns started after the request, or younger than a pace, are skipped.
-//   - A run that is owned and running, but does not execute here, goes to settleUnexecuted: after
-//     two consecutive heartbeats, since the answer to its claim may be in transit, or after one if
-//     its turn has ended here.
+// here. A turn or process whose run is no longer owned is ended: the run was canceled or taken over.
+// A run that is owned and running, but does not execute here, is settled.
 func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	n.mu.Lock()
 	unexecuted := n.findUnexecuted(owned)
@@ -105,9 +100,9 @@ func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	}
 }
 
-// findUnexecuted returns the owned running runs that do not execute here, if the previous heartbeat
-// found the same, or their turn has ended here. It also forgets turns that hasEnded no longer needs.
-// The caller holds mu.
+// findUnexecuted returns the owned running runs that do not execute here, if their turn has ended here,
+// or the previous heartbeat found the same, since the answer to a claim may be in transit. It also
+// forgets turns that hasEnded no longer needs. The caller holds mu.
 func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
 	now := make(map[store.OwnedRun]bool)
 	listed := make(map[string]bool)
@@ -148,8 +143,8 @@ func (n *Node) lastEnded(id string) endedTurn {
 	return n.endedBefore[id]
 }
 
-// interruptNotOwned interrupts turns whose runs this node no longer owns, and returns the runs
-// whose resident processes must end. The caller holds mu.
+// interruptNotOwned interrupts turns whose runs this node no longer owns, unless they are younger than
+// a pace, and returns the runs whose resident processes must end. The caller holds mu.
 func (n *Node) interruptNotOwned(owned []store.OwnedRun, asked time.Time) (processes []string) {
 	epochs := make(map[string]uint64, len(owned))
 	for _, h := range owned {
@@ -203,8 +198,7 @@ func (n *Node) settleUnexecuted(ctx context.Context, h store.OwnedRun) {
 	n.dispatch(&run, spec)
 }
 
-// settleDroppedTurn commits that a turn was dropped. After an error the next heartbeat finds the run
-// again.
+// settleDroppedTurn commits that a turn was dropped, or leaves the run to the next heartbeat.
 func (n *Node) settleDroppedTurn(run store.Run) {
 	cm, err := decide.DroppedTurn(&run, n.proc.Host, n.proc.Now())
 	if err == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// EngineWait is how long a batch waits for the engines' answers.
 const EngineWait = time.Second
 
 // collectEvidence asks all engines concurrently about the orphans. The evidence is nil for one whose
@@ -91,7 +90,6 @@ func (a *engineAnswers) add(i int, found *orphanEvidence) (inTime bool) {
 	return true
 }
 
-// close refuses later answers, and returns the evidence.
 func (a *engineAnswers) close() []*orphanEvidence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +97,6 @@ func (a *engineAnswers) close() []*orphanEvidence {
 	return a.evidence
 }
 
-// asksEngine reports whether the run's engine must be asked about the orphan.
 func (p *Process) asksEngine(run *store.Run) bool {
 	e := p.Engines[run.Engine]
 	_, reaps := e.(engine.Reaper)

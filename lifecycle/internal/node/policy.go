@@ -18,8 +18,7 @@ import (
 )
 
 // policies lets the host's policy decide about hidden approvals: at once if a turn of this node asks,
-// and later if another node leaves them undecided. A question that no node decides becomes visible
-// to people by its time.
+// and later if another node leaves them undecided. If no node decides, people see them at their time.
 type policies struct {
 	*Process
 
@@ -119,7 +118,6 @@ func (p *policies) findUndecided(ctx context.Context, calls *errgroup.Group, int
 	}
 }
 
-// decideRun starts a decision about each hidden approval of the run, unless one is under way here.
 func (p *policies) decideRun(ctx context.Context, calls *errgroup.Group, run *store.Run) {
 	for i := range run.Open {
 		q := &run.Open[i]
@@ -194,7 +192,7 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 }
 
 // rulingOn asks the policy about the question, and reports whether it has counted rulings. ok is false
-// if the question became visible to people first, or the node ends. After an error people decide.
+// if people see the question first, or the node ends. After an error people decide.
 func (p *policies) rulingOn(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
 	counted, ok bool) {
 	if p.calls.Add(1) > policyHanging {
@@ -281,7 +279,6 @@ func NewProposal(ctx context.Context, r store.Reader, specs Specs, run *store.Ru
 	}, nil
 }
 
-// countRulings counts a rule's decisions in the run's history.
 func countRulings(ctx context.Context, r store.Reader, id, rule string) (n int, _ error) {
 	err := store.EachSettled(ctx, r, id, func(_ *store.Run, page []interaction.Record) error {
 		for i := range page {

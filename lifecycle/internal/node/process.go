@@ -37,8 +37,7 @@ type Process struct {
 // Now is the current time, as a commit records it.
 func (p *Process) Now() time.Time { return CommitTime(p.Clock) }
 
-// LeaseTime is the time that judges leases: the store's if it has a clock, whatever the host has
-// configured.
+// LeaseTime is the time that judges leases: the store's if it has a clock.
 func (p *Process) LeaseTime() time.Time {
 	if k, ok := p.Store.(store.Timekeeper); ok {
 		return StoreTime(k.Now())
@@ -111,7 +110,6 @@ type Command struct {
 	Question int // zero if about the run as a whole
 }
 
-// Failed adds the call to the error.
 func (cmd Command) Failed(err error) error {
 	if cmd.Question == 0 {
 		return fmt.Errorf("lifecycle: %s run %s: %w", cmd.Verb, cmd.Run, err)
@@ -119,7 +117,7 @@ func (cmd Command) Failed(err error) error {
 	return fmt.Errorf("lifecycle: %s question %d of run %s: %w", cmd.Verb, cmd.Question, cmd.Run, err)
 }
 
-// ErrReadAgain: the decision of a command saw an outdated record.
+// ErrReadAgain: the attempt of a command saw an outdated record.
 var ErrReadAgain = errors.New("lifecycle: the run has changed since it was read")
 
 // CarryOut carries out a command by compare-and-set. An attempt reads the run, checks the command, and

@@ -21,8 +21,7 @@ type Recovery struct {
 	Nodes, Requeued, Held, Failed int
 }
 
-// Recover makes one recovery pass, and checks the sessions of runs parked by departed nodes. self is
-// the process's node; empty if it does not serve.
+// Recover makes one recovery pass, and checks sessions. self is the process's node; empty without one.
 func (p *Process) Recover(ctx context.Context, self string) (Recovery, error) {
 	r := p.NewRecoverer(ctx, "", nil)
 	r.caller = self
@@ -58,8 +57,8 @@ type Recoverer struct {
 	lateFaults error           // of late answers, since TakeResults
 }
 
-// NewRecoverer returns a recoverer. The node is empty, and its lease nil, if the process is none.
-// Engine calls end with ctx.
+// NewRecoverer returns a recoverer for a node, or, with an empty id and no lease, for Recover. Engine
+// calls end with ctx.
 func (p *Process) NewRecoverer(ctx context.Context, node string, lease *OwnLease) *Recoverer {
 	return &Recoverer{process: p, node: node, callCtx: ctx, leases: leaseWatch{own: lease}}
 }
@@ -142,7 +141,7 @@ func (s *Recoverer) settleOrphans(ctx context.Context) error {
 	return err
 }
 
-// settlePage settles the page's orphans, and reads the next page concurrently.
+// settlePage settles the page's orphans while it reads the next page.
 func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
 	if s.node != "" && slices.ContainsFunc(orphans, func(r store.Run) bool { return r.Owner == s.node }) {
 		// Its lease is lost. The node that took over settles the runs once their turns have ended here.
@@ -314,7 +313,6 @@ func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error 
 	return nil
 }
 
-// commitBatch stores a batch's commits, and returns the errors of still unsettled orphans.
 func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
 	for i, err := range s.process.CommitBatch(ctx, batch) {
 		switch {
@@ -349,12 +347,10 @@ func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch
 	return batch, awaited, failures
 }
 
-// settledByOther reports whether another process has settled the orphan.
 func settledByOther(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
-// settleLate settles an orphan whose engine has answered after its batch.
 func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	defer s.setAwaited(run.ID, false)
 	if found.intact {
@@ -374,7 +370,7 @@ func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
 	}
 }
 
-// setAwaited records whether the run's engine is awaited: passes skip these orphans.
+// setAwaited records whether the run's engine is awaited.
 func (s *Recoverer) setAwaited(id string, awaited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

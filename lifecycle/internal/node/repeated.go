@@ -36,7 +36,6 @@ type repeat struct {
 	left   int
 }
 
-// Handle implements slog.Handler.
 func (h repeatedOnce) Handle(ctx context.Context, r slog.Record) error {
 	if !strings.HasSuffix(r.Message, tryingAgain) {
 		return h.Handler.Handle(ctx, r)
@@ -67,12 +66,10 @@ func (s *repeats) note(message string, at time.Time) (left int, due bool) {
 	return left, true
 }
 
-// WithAttrs implements slog.Handler.
 func (h repeatedOnce) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return repeatedOnce{h.Handler.WithAttrs(attrs), h.repeats}
 }
 
-// WithGroup implements slog.Handler.
 func (h repeatedOnce) WithGroup(name string) slog.Handler {
 	return repeatedOnce{h.Handler.WithGroup(name), h.repeats}
 }

@@ -131,7 +131,6 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	return n.proc.Store.Claim(n.live, req)
 }
 
-// smallBatch is the largest claim whose records are not copied.
 const smallBatch = 8
 
 // ownRecord returns a claimed run and its spec, copied out of a large batch, so that an hours-long
@@ -150,8 +149,8 @@ type assignment struct {
 	storedSpec []byte
 }
 
-// dispatch hands a claimed run to a worker, unless its turn executes here already. The caller holds a
-// permit, which the worker releases.
+// dispatch gives a claimed run and the caller's permit to a worker, unless its turn executes here
+// already.
 func (n *Node) dispatch(run *store.Run, storedSpec []byte) {
 	t := newTurn(&n.member, n, run)
 	n.mu.Lock()
@@ -208,7 +207,7 @@ func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 
 // runWorker executes one turn after the other until the node leaves: a new goroutine would have to
 // grow its stack again. It ends early if an engine exits its goroutine, or if the turn was settled
-// without it; abandonWorker then has removed it from n.workers.
+// without it; abandonWorker counts it as ended then.
 func (n *Node) runWorker(a assignment) {
 	defer func() {
 		if !a.turn.settledWithoutWorker() {

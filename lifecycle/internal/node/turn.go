@@ -18,7 +18,7 @@ import (
 // turn is one attempt of a run on this node.
 type turn struct {
 	node    *member
-	owner   turnOwner // the same node
+	owner   turnOwner // the node
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
 	origin  *decide.Origin  // set with spec; a fork's inheritance, else nil
@@ -60,7 +60,6 @@ type turnOwner interface {
 	removeTurn(t *turn, run *store.Run)
 }
 
-// newTurn returns the turn of a claimed run, whose record it keeps.
 func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
@@ -70,7 +69,6 @@ func newTurn(n *member, owner turnOwner, run *store.Run) *turn {
 	}
 }
 
-// age is the turn's execution time so far.
 func (t *turn) age() time.Duration { return MonotonicNow(t.node.proc.Clock).Sub(t.started) }
 
 // run executes the turn and settles it, even if the engine exits this goroutine.
@@ -123,8 +121,8 @@ func (t *turn) end(ev *decide.Evidence) {
 	t.settle(cause, ev)
 }
 
-// startSettling decides who settles the turn: the first caller, either its worker, or waitForEngine,
-// which passes the worker's stuck call. The caller holds mu.
+// startSettling decides who settles the turn: its worker, or waitForEngine, which passes the worker's
+// stuck call. The caller holds mu.
 func (t *turn) startSettling(stuck *StuckCall) (first bool) {
 	if t.settling {
 		return false
@@ -133,8 +131,8 @@ func (t *turn) startSettling(stuck *StuckCall) (first bool) {
 	return true
 }
 
-// checkOpen refuses a commit for the engine if the turn is being settled. The caller holds mu until
-// the commit is stored, so that the turn does not end before it.
+// checkOpen refuses a commit for the engine while the turn is being settled. The caller holds mu until
+// the commit is stored.
 func (t *turn) checkOpen() error {
 	if t.settling {
 		return errTurnEnded
@@ -238,8 +236,8 @@ func (t *turn) settle(cause error, ev *decide.Evidence) {
 	t.owner.removeTurn(t, run)
 }
 
-// commitOutcome commits the decision about the turn, and returns the run's latest known record, and
-// whether the decision is stored. An outcome that the contract or the store refuses fails the run.
+// commitOutcome commits the decision about the turn. An outcome that the contract or the store refuses
+// fails the run.
 func (t *turn) commitOutcome(ev *decide.Evidence, usage *store.Usage) (_ *store.Run, stored bool) {
 	if errors.Is(ev.Interruption, engine.ErrCanceled) || errors.Is(ev.Interruption, engine.ErrStale) {
 		return t.reload(), false // the run was ended or taken over elsewhere
