@@ -71,9 +71,9 @@ func (t *turn) commitLocked(d decision) error {
 			t.node.proc.Due.NoteRun(t.record)
 			t.node.proc.Notices.Committed(cm)
 			return nil
-		case found == runChanged && t.foundTransaction():
-			// decide again, on the run as stored by the transaction
-		case found == runChanged && stale:
+		}
+		byTransaction := found == runChanged && t.foundTransaction() // then decide again, on its run
+		if found == runChanged && stale && !byTransaction {
 			t.interrupt(engine.ErrStale)
 			return err
 		}

@@ -20,14 +20,14 @@ const EngineWait = time.Second
 
 // collectEvidence asks all engines concurrently about the orphans. The evidence is nil for one whose
 // engine has not answered within EngineWait; settleLate settles it.
-func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []*orphanEvidence {
+func (r *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []*orphanEvidence {
 	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
 	var asked []int
 	for i := range orphans {
-		if s.process.asksEngine(&orphans[i]) {
+		if r.process.asksEngine(&orphans[i]) {
 			asked = append(asked, i)
 		} else {
-			answers.evidence[i] = s.process.inspectOrphan(ctx, &orphans[i])
+			answers.evidence[i] = r.process.inspectOrphan(ctx, &orphans[i])
 		}
 	}
 	if len(asked) == 0 {
@@ -35,9 +35,9 @@ func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []
 	}
 	answers.missing = len(asked)
 	for _, i := range asked {
-		s.askEngine(&orphans[i], func(found *orphanEvidence) (inTime bool) { return answers.add(i, found) })
+		r.askEngine(&orphans[i], func(found *orphanEvidence) (inTime bool) { return answers.add(i, found) })
 	}
-	tick, stop := s.process.Clock.Timer(EngineWait)
+	tick, stop := r.process.Clock.Timer(EngineWait)
 	defer stop()
 	select {
 	case <-answers.all:
@@ -47,7 +47,7 @@ func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []
 	found := answers.close()
 	for _, i := range asked {
 		if found[i] != nil {
-			s.setAwaited(orphans[i].ID, false)
+			r.setAwaited(orphans[i].ID, false)
 		}
 	}
 	return found
@@ -55,12 +55,12 @@ func (s *Recoverer) collectEvidence(ctx context.Context, orphans []store.Run) []
 
 // askEngine asks the run's engine on a separate goroutine, which settles the orphan if the answer is
 // too late for the batch.
-func (s *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTime bool)) {
-	s.setAwaited(run.ID, true)
-	s.engineCalls.Go(func() {
-		found := s.process.inspectOrphan(s.callCtx, run)
+func (r *Recoverer) askEngine(run *store.Run, answer func(*orphanEvidence) (inTime bool)) {
+	r.setAwaited(run.ID, true)
+	r.engineCalls.Go(func() {
+		found := r.process.inspectOrphan(r.callCtx, run)
 		if !answer(found) {
-			s.settleLate(run, found)
+			r.settleLate(run, found)
 		}
 	})
 }

@@ -156,35 +156,34 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 	if !ok {
 		return
 	}
-	known := run
+	again := false // the run has changed since it was read
 	cmd := Command{Verb: "decide by policy", Run: run.ID, Question: q.ID}
 	err := p.CarryOut(ctx, cmd, func() (*store.Commit, error) {
-		if known == nil {
+		if again {
 			read, err := p.Store.Run(ctx, run.ID)
 			if err != nil {
 				return nil, cmd.Failed(err)
 			}
-			known = &read
+			run = &read
 			if counted { // another ruling of the run may have changed the number
-				q := known.OpenQuestion(q.ID)
+				q := run.OpenQuestion(q.ID)
 				if q == nil || !q.Hidden(p.Now()) {
 					return nil, decide.ErrNoPolicy
 				}
-				if ruling, counted, ok = p.rulingOn(ctx, known, q); !ok {
+				if ruling, counted, ok = p.rulingOn(ctx, run, q); !ok {
 					return nil, decide.ErrNoPolicy
 				}
 			}
 		}
-		current := known
-		known = nil // after a conflict the run is read
-		cm, err := decide.Ruling(current, q.ID, ruling, p.Now())
+		again = true
+		cm, err := decide.Ruling(run, q.ID, ruling, p.Now())
 		if err == nil || errors.Is(err, decide.ErrNoPolicy) {
 			return cm, err
 		}
 		p.Log.Error("the policy's ruling cannot be carried out; people decide", "run", run.ID, "question", q.ID,
 			"rule", ruling.Rule, "version", ruling.Version, "err", err)
 		ruling, counted = interaction.Ruling{}, false
-		return decide.Ruling(current, q.ID, ruling, p.Now())
+		return decide.Ruling(run, q.ID, ruling, p.Now())
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, decide.ErrNoPolicy) && !errors.Is(err, store.ErrNotFound) {
 		p.Log.Error("the policy's ruling is not stored", "run", run.ID, "question", q.ID, "err", err)

@@ -65,45 +65,45 @@ func (p *Process) NewRecoverer(ctx context.Context, node string, lease *OwnLease
 
 // Serve makes a recovery pass at the start and after each pause, and then calls passed with the
 // registered nodes. The error is store.ErrClosed, or nil when ctx ends.
-func (s *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(registered []string)) error {
-	defer s.Wait()
+func (r *Recoverer) Serve(ctx context.Context, pause time.Duration, passed func(registered []string)) error {
+	defer r.Wait()
 	for {
-		err := s.Pass(ctx)
-		passed(s.registered)
-		done, late := s.TakeResults()
+		err := r.Pass(ctx)
+		passed(r.registered)
+		done, late := r.TakeResults()
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
 		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
-			s.process.Log.Error("recovery not finished; trying again", "err", err)
+			r.process.Log.Error("recovery not finished; trying again", "err", err)
 		} else if done != (Recovery{}) {
-			s.process.Log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "held", done.Held,
+			r.process.Log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "held", done.Held,
 				"failed", done.Failed)
 		}
-		if s.process.Sleep(ctx, pause) != nil {
+		if r.process.Sleep(ctx, pause) != nil {
 			return nil
 		}
 	}
 }
 
 // Wait waits for the engines that have not answered, and the commits about their runs.
-func (s *Recoverer) Wait() { s.engineCalls.Wait() }
+func (r *Recoverer) Wait() { r.engineCalls.Wait() }
 
 // TakeResults returns the results since its last call.
-func (s *Recoverer) TakeResults() (done Recovery, late error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	done, late = s.done, s.lateFaults
-	s.done, s.lateFaults = Recovery{}, nil
+func (r *Recoverer) TakeResults() (done Recovery, late error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done, late = r.done, r.lateFaults
+	r.done, r.lateFaults = Recovery{}, nil
 	return done, late
 }
 
 // Pass removes dead nodes, and settles the orphans whose engines have answered.
-func (s *Recoverer) Pass(ctx context.Context) error {
-	dead, err := s.expireDead(ctx)
-	s.add(Recovery{Nodes: len(dead)})
+func (r *Recoverer) Pass(ctx context.Context) error {
+	dead, err := r.expireDead(ctx)
+	r.add(Recovery{Nodes: len(dead)})
 	if err == nil {
-		err = s.settleOrphans(ctx)
+		err = r.settleOrphans(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("lifecycle: recover: %w", err)
@@ -115,12 +115,12 @@ func (s *Recoverer) Pass(ctx context.Context) error {
 // answered. Settled orphans leave the list, and others move up, so a page may miss some: at the end
 // of the list it starts again. Without progress between two visits of an orphan, for instance because
 // the store refuses the commits, it returns an error.
-func (s *Recoverer) settleOrphans(ctx context.Context) error {
-	list := orphanList{store: s.process.Store}
+func (r *Recoverer) settleOrphans(ctx context.Context) error {
+	list := orphanList{store: r.process.Store}
 	var last position
 	err := list.readFirst(ctx)
 	for err == nil {
-		orphans := s.withoutAwaited(list.page)
+		orphans := r.withoutAwaited(list.page)
 		if len(orphans) == 0 {
 			if len(list.page) == 0 {
 				return nil
@@ -128,27 +128,27 @@ func (s *Recoverer) settleOrphans(ctx context.Context) error {
 			err = list.skipPage(ctx)
 			continue
 		}
-		here := s.position(&orphans[0])
+		here := r.position(&orphans[0])
 		if here == last {
-			if err = s.checkChanged(ctx, here); err == nil {
+			if err = r.checkChanged(ctx, here); err == nil {
 				err = list.readFirst(ctx)
 			}
 			continue
 		}
 		last = here
-		err = s.settlePage(ctx, orphans, &list)
+		err = r.settlePage(ctx, orphans, &list)
 	}
 	return err
 }
 
 // settlePage settles the page's orphans while it reads the next page.
-func (s *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
-	if s.node != "" && slices.ContainsFunc(orphans, func(r store.Run) bool { return r.Owner == s.node }) {
+func (r *Recoverer) settlePage(ctx context.Context, orphans []store.Run, list *orphanList) error {
+	if r.node != "" && slices.ContainsFunc(orphans, func(run store.Run) bool { return run.Owner == r.node }) {
 		// Its lease is lost. The node that took over settles the runs once their turns have ended here.
 		return store.ErrStaleEpoch
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.settleAll(groupCtx, orphans) })
+	group.Go(func() error { return r.settleAll(groupCtx, orphans) })
 	group.Go(func() error { return list.readNext(groupCtx) })
 	if err := group.Wait(); err != nil {
 		return err
@@ -166,16 +166,16 @@ type position struct {
 	done    Recovery
 }
 
-func (s *Recoverer) position(first *store.Run) position {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return position{first.ID, first.Version, s.done}
+func (r *Recoverer) position(first *store.Run) position {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return position{first.ID, first.Version, r.done}
 }
 
 // checkChanged returns an error if the run at the position has not changed. Otherwise another process
 // settled it.
-func (s *Recoverer) checkChanged(ctx context.Context, p position) error {
-	run, err := s.process.Store.Run(ctx, p.id)
+func (r *Recoverer) checkChanged(ctx context.Context, p position) error {
+	run, err := r.process.Store.Run(ctx, p.id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -212,24 +212,24 @@ func (l *orphanList) read(ctx context.Context, skip int) (err error) {
 	return err
 }
 
-func (s *Recoverer) withoutAwaited(listed []store.Run) []store.Run {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.awaited) == 0 {
+func (r *Recoverer) withoutAwaited(listed []store.Run) []store.Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.awaited) == 0 {
 		return listed
 	}
-	return slices.DeleteFunc(slices.Clone(listed), func(r store.Run) bool { return s.awaited[r.ID] })
+	return slices.DeleteFunc(slices.Clone(listed), func(run store.Run) bool { return r.awaited[run.ID] })
 }
 
 // settleBatchSize is small, so as not to delay other commits.
 const settleBatchSize = 100
 
 // settleAll settles a page in batches: while one is stored, the next is decided.
-func (s *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
+func (r *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 	batches, ctx := errgroup.WithContext(ctx)
 	batches.SetLimit(2)
 	for batch := range slices.Chunk(orphans, settleBatchSize) {
-		batches.Go(func() error { return s.settleBatch(ctx, batch) })
+		batches.Go(func() error { return r.settleBatch(ctx, batch) })
 	}
 	return batches.Wait()
 }
@@ -240,14 +240,14 @@ func (s *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 //
 // It calls Expire in the first pass, and if a node is dead, a lease may be over, or a node has left: a
 // node of an older release leaves no departure, which Expire makes.
-func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
-	nodes, err := s.process.Store.Nodes(ctx)
+func (r *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
+	nodes, err := r.process.Store.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, local := s.process.Store.(store.Local)
-	s.leases.observe(nodes, MonotonicNow(s.process.Clock))
-	now := s.process.LeaseTime()
+	_, local := r.process.Store.(store.Local)
+	r.leases.observe(nodes, MonotonicNow(r.process.Clock))
+	now := r.process.LeaseTime()
 	var dead []store.Node
 	overdue := false // a lease may be over, which the store judges by its own clock
 	ids := make([]string, len(nodes))
@@ -255,30 +255,30 @@ func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 		ids[i] = n.ID
 		over := n.Until.Before(now)
 		switch {
-		case n.ID == s.node || n.ID == s.caller:
+		case n.ID == r.node || n.ID == r.caller:
 			if !over {
 				continue
 			}
-			if err := s.renewOwn(ctx, n.ID, now); err != nil {
+			if err := r.renewOwn(ctx, n.ID, now); err != nil {
 				return nil, err
 			}
 		case procid.Alive(n.Identity) == procid.Dead:
 			dead = append(dead, store.Node{ID: n.ID}) // without Until: whether or not it has renewed its lease
-		case local && s.leases.gone(n, over):
+		case local && r.leases.gone(n, over):
 			dead = append(dead, n)
 		case over && !local:
 			overdue = true
 		}
 	}
-	first := s.registered == nil
-	left := slices.ContainsFunc(s.registered, func(id string) bool { return !slices.Contains(ids, id) })
+	first := r.registered == nil
+	left := slices.ContainsFunc(r.registered, func(id string) bool { return !slices.Contains(ids, id) })
 	var expired []store.Node
 	if first || left || overdue || len(dead) > 0 {
-		if expired, err = s.process.Expire(ctx, now, dead); err != nil {
+		if expired, err = r.process.Expire(ctx, now, dead); err != nil {
 			return nil, err
 		}
 	}
-	s.registered = slices.DeleteFunc(ids, func(id string) bool {
+	r.registered = slices.DeleteFunc(ids, func(id string) bool {
 		return slices.ContainsFunc(expired, func(n store.Node) bool { return n.ID == id })
 	})
 	return expired, nil
@@ -286,9 +286,9 @@ func (s *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 
 // renewOwn renews the expired lease of this process's node. If others have removed the node, Recover
 // continues: its departure stays valid.
-func (s *Recoverer) renewOwn(ctx context.Context, id string, now time.Time) error {
-	_, err := s.process.Store.Renew(ctx, id, now)
-	if id == s.caller && errors.Is(err, store.ErrStaleEpoch) {
+func (r *Recoverer) renewOwn(ctx context.Context, id string, now time.Time) error {
+	_, err := r.process.Store.Renew(ctx, id, now)
+	if id == r.caller && errors.Is(err, store.ErrStaleEpoch) {
 		return nil
 	}
 	return err
@@ -297,27 +297,27 @@ func (s *Recoverer) renewOwn(ctx context.Context, id string, now time.Time) erro
 // settleBatch settles a batch, except orphans whose engines have not answered. It returns the
 // failures if no commit is decided, or none is stored and no engine awaited. Otherwise it logs them,
 // and the next pass retries.
-func (s *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error {
-	batch, awaited, failures := s.decideBatch(ctx, orphans)
+func (r *Recoverer) settleBatch(ctx context.Context, orphans []store.Run) error {
+	batch, awaited, failures := r.decideBatch(ctx, orphans)
 	if len(batch) == 0 {
 		return errors.Join(failures...)
 	}
-	unstored := s.commitBatch(ctx, batch)
+	unstored := r.commitBatch(ctx, batch)
 	failures = append(failures, unstored...)
 	if len(unstored) == len(batch) && !awaited || ctx.Err() != nil {
 		return errors.Join(failures...)
 	}
 	for _, err := range failures {
-		s.process.Log.Error("run not recovered; trying again", "err", err)
+		r.process.Log.Error("run not recovered; trying again", "err", err)
 	}
 	return nil
 }
 
-func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
-	for i, err := range s.process.CommitBatch(ctx, batch) {
+func (r *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
+	for i, err := range r.process.CommitBatch(ctx, batch) {
 		switch {
 		case err == nil:
-			s.noteSettled(&batch[i].Run)
+			r.noteSettled(&batch[i].Run)
 		case !settledByOther(err):
 			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
 		}
@@ -326,10 +326,10 @@ func (s *Recoverer) commitBatch(ctx context.Context, batch []store.Commit) (fail
 }
 
 // decideBatch decides a batch's commits, and reports whether an engine's answer is awaited.
-func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch []store.Commit, awaited bool,
+func (r *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch []store.Commit, awaited bool,
 	failures []error) {
 	batch = make([]store.Commit, 0, len(orphans))
-	for i, found := range s.collectEvidence(ctx, orphans) {
+	for i, found := range r.collectEvidence(ctx, orphans) {
 		if found == nil {
 			awaited = true
 			continue
@@ -337,7 +337,7 @@ func (s *Recoverer) decideBatch(ctx context.Context, orphans []store.Run) (batch
 		if found.intact {
 			continue
 		}
-		cm, err := decide.Orphan(&orphans[i], &found.OrphanEvidence, s.process.Host)
+		cm, err := decide.Orphan(&orphans[i], &found.OrphanEvidence, r.process.Host)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
@@ -351,57 +351,57 @@ func settledByOther(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
-func (s *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
-	defer s.setAwaited(run.ID, false)
+func (r *Recoverer) settleLate(run *store.Run, found *orphanEvidence) {
+	defer r.setAwaited(run.ID, false)
 	if found.intact {
 		return
 	}
-	cm, err := decide.Orphan(run, &found.OrphanEvidence, s.process.Host)
+	cm, err := decide.Orphan(run, &found.OrphanEvidence, r.process.Host)
 	if err == nil {
-		err = s.process.Commit(s.callCtx, cm)
+		err = r.process.Commit(r.callCtx, cm)
 	}
 	if err == nil {
-		s.noteSettled(&cm.Run)
+		r.noteSettled(&cm.Run)
 	}
 	if err != nil && !settledByOther(err) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.lateFaults = errors.Join(s.lateFaults, fmt.Errorf("run %s: %w", run.ID, err))
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lateFaults = errors.Join(r.lateFaults, fmt.Errorf("run %s: %w", run.ID, err))
 	}
 }
 
 // setAwaited records whether the run's engine is awaited.
-func (s *Recoverer) setAwaited(id string, awaited bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (r *Recoverer) setAwaited(id string, awaited bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !awaited {
-		delete(s.awaited, id)
+		delete(r.awaited, id)
 		return
 	}
-	if s.awaited == nil {
-		s.awaited = make(map[string]bool)
+	if r.awaited == nil {
+		r.awaited = make(map[string]bool)
 	}
-	s.awaited[id] = true
+	r.awaited[id] = true
 }
 
 // noteSettled notes when a settled run is due, and counts it under its new state.
-func (s *Recoverer) noteSettled(run *store.Run) {
-	s.process.Due.NoteRun(run)
+func (r *Recoverer) noteSettled(run *store.Run) {
+	r.process.Due.NoteRun(run)
 	switch {
 	case run.Held():
-		s.add(Recovery{Held: 1})
+		r.add(Recovery{Held: 1})
 	case run.State == fsm.StateQueued:
-		s.add(Recovery{Requeued: 1})
+		r.add(Recovery{Requeued: 1})
 	case run.State.Terminal():
-		s.add(Recovery{Failed: 1})
+		r.add(Recovery{Failed: 1})
 	}
 }
 
-func (s *Recoverer) add(r Recovery) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done.Nodes += r.Nodes
-	s.done.Requeued += r.Requeued
-	s.done.Held += r.Held
-	s.done.Failed += r.Failed
+func (r *Recoverer) add(done Recovery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done.Nodes += done.Nodes
+	r.done.Requeued += done.Requeued
+	r.done.Held += done.Held
+	r.done.Failed += done.Failed
 }

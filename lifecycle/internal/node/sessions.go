@@ -28,8 +28,8 @@ func (p *Process) checksSessions() bool {
 // begins when the channels are closed: after the first claim, so as not to delay it, and after the
 // first recovery pass, which finds departed nodes. After each page it pauses at least as long as the
 // page took.
-func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, after ...<-chan struct{}) error {
-	p := s.process
+func (r *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, after ...<-chan struct{}) error {
+	p := r.process
 	if !p.checksSessions() {
 		return nil
 	}
@@ -40,12 +40,12 @@ func (s *Recoverer) ServeSessions(ctx context.Context, pause time.Duration, afte
 			return nil
 		}
 	}
-	defer s.Wait()
+	defer r.Wait()
 	pausePage := func(took time.Duration) error { return p.Sleep(ctx, max(took, sessionPause)) }
-	held := heldChecks{recoverer: s, pause: pausePage, due: MonotonicNow(p.Clock).Add(decide.HoldPause(1))}
+	held := heldChecks{recoverer: r, pause: pausePage, due: MonotonicNow(p.Clock).Add(decide.HoldPause(1))}
 	for checked := make(map[string]bool); ; {
-		err := errors.Join(s.checkSessions(ctx, checked, pausePage), held.checkDue(ctx))
-		done, late := s.TakeResults()
+		err := errors.Join(r.checkSessions(ctx, checked, pausePage), held.checkDue(ctx))
+		done, late := r.TakeResults()
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
@@ -69,9 +69,9 @@ const (
 // checkSessions checks the sessions of departed nodes' parked runs, except of the nodes in checked,
 // and fails or holds runs whose session is refused. When all engines have answered and every refusal
 // is stored, it adds the nodes to checked.
-func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
+func (r *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	pause func(took time.Duration) error) error {
-	departures, err := s.process.Store.Departures(ctx)
+	departures, err := r.process.Store.Departures(ctx)
 	if err != nil {
 		return fmt.Errorf("lifecycle: check sessions: %w", err)
 	}
@@ -86,25 +86,25 @@ func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	}
 	var failures []error
 	for q := (store.WaitingQuery{Query: store.Query{Limit: SessionBatch}}); ; {
-		began := MonotonicNow(s.process.Clock)
-		page, err := s.process.Store.Waiting(ctx, q)
+		began := MonotonicNow(r.process.Clock)
+		page, err := r.process.Store.Waiting(ctx, q)
 		if err != nil {
 			return fmt.Errorf("lifecycle: check sessions: %w", err)
 		}
-		failures = append(failures, s.checkPage(ctx, page.Runs, unchecked)...)
+		failures = append(failures, r.checkPage(ctx, page.Runs, unchecked)...)
 		if page.Next == "" {
 			break
 		}
 		q.After = page.Next
-		if err := pause(MonotonicNow(s.process.Clock).Sub(began)); err != nil {
+		if err := pause(MonotonicNow(r.process.Clock).Sub(began)); err != nil {
 			return err
 		}
 	}
-	s.engineCalls.Wait() // each is bounded
+	r.engineCalls.Wait() // each is bounded
 	if err := errors.Join(failures...); err != nil {
 		return fmt.Errorf("lifecycle: check sessions: %w", err)
 	}
-	if s.failedLate() { // TakeResults returns why
+	if r.failedLate() { // TakeResults returns why
 		return nil
 	}
 	for id := range unchecked {
@@ -113,19 +113,19 @@ func (s *Recoverer) checkSessions(ctx context.Context, checked map[string]bool,
 	return nil
 }
 
-func (s *Recoverer) checkPage(ctx context.Context, page []store.Run, departed map[string]bool) (failures []error) {
+func (r *Recoverer) checkPage(ctx context.Context, page []store.Run, departed map[string]bool) (failures []error) {
 	var runs []store.Run
 	for i := range page {
-		if r := &page[i]; r.Parked() && departed[r.Owner] && s.process.asksEngine(r) {
-			runs = append(runs, *r)
+		if run := &page[i]; run.Parked() && departed[run.Owner] && r.process.asksEngine(run) {
+			runs = append(runs, *run)
 		}
 	}
 	if len(runs) == 0 {
 		return nil
 	}
-	batch, _, failures := s.decideBatch(ctx, runs)
+	batch, _, failures := r.decideBatch(ctx, runs)
 	if len(batch) > 0 {
-		failures = append(failures, s.commitBatch(ctx, batch)...)
+		failures = append(failures, r.commitBatch(ctx, batch)...)
 	}
 	return failures
 }
@@ -173,8 +173,8 @@ func (h *heldChecks) checkDue(ctx context.Context) error {
 }
 
 // failedLate reports whether a run with a late answer could not be settled.
-func (s *Recoverer) failedLate() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lateFaults != nil
+func (r *Recoverer) failedLate() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lateFaults != nil
 }

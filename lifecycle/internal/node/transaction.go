@@ -131,20 +131,15 @@ func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 			}
 		}
 		switch {
-		case found == commitNotStored && returned == nil:
-			lost = fmt.Errorf("%w: a transaction of the host's, which had returned without an error", errCommitsLost)
-		case found == runChanged && lost == nil:
-			lost = engine.ErrStale
-		}
-		if lost != nil {
-			t.interrupt(lost)
-			return lost
-		}
-		if found == commitStored {
+		case lost != nil:
+		case found == commitStored:
 			t.node.proc.Notices.Committed(cm)
 			return nil
-		}
-		if found == commitNotStored {
+		case found == runChanged:
+			lost = engine.ErrStale
+		case found == commitNotStored && returned == nil:
+			lost = fmt.Errorf("%w: a transaction of the host's, which had returned without an error", errCommitsLost)
+		case found == commitNotStored:
 			next, err := decide.Report(t.record, t.node.proc.Now(), nil)
 			if err != nil {
 				return err
@@ -155,6 +150,10 @@ func (t *turn) settleTransaction(cm *store.Commit, returned error) error {
 				return returned
 			}
 			superseding = &next.Run
+		}
+		if lost != nil {
+			t.interrupt(lost)
+			return lost
 		}
 		if t.node.proc.Sleep(t.node.live, backoff) != nil {
 			return fmt.Errorf("engine: journal not written: %w", context.Cause(t.node.live))
