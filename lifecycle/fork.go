@@ -167,8 +167,8 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	return run, body, err
 }
 
-// forkMadeBefore returns the fork of an earlier call with the same arguments, if it cannot be made
-// now: the source may have changed since, or may be pruned. Without one it returns the error.
+// forkMadeBefore returns the fork of an earlier call with the same arguments, since it cannot be made
+// now: the source may have changed, or may be pruned. Without one it returns the error.
 func (c *Client) forkMadeBefore(ctx context.Context, id string, at *At, why error) (_ Run, known bool, _ error) {
 	if errors.Is(why, ErrNotAllowed) {
 		return Run{}, false, why

@@ -169,8 +169,8 @@ func (f *follower) signal() {
 	}
 }
 
-// drainEvents returns the buffered events that follow the cursor without a gap, since hints may be
-// lost, repeated or out of order, and whether these are all, so that the store need not be read.
+// drainEvents returns the buffered events that follow the cursor without a gap, and whether these
+// are all, so that the store need not be read. Hints may be lost, repeated or out of order.
 func (f *follower) drainEvents(after uint64) (events []store.Event, all bool) {
 	f.mu.Lock()
 	events, last, unknown := f.events, f.seq, f.unknownChange

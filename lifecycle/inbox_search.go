@@ -22,7 +22,6 @@ type search struct {
 	read  int // questions examined
 }
 
-// spent reports whether the call has examined as much as it may.
 func (s *search) spent() bool {
 	return s != nil && (s.read >= MaxInboxRead || time.Since(s.begun) > MaxSearchTime)
 }

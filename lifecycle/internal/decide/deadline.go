@@ -11,8 +11,8 @@ import (
 )
 
 // Deadline executes a due deadline: the end of a queued run's hold, after which it is retried; one
-// step or end of the open questions' waits; or the end of the run's waiting policy. The error may
-// also report an inconsistent record.
+// step or end of the open questions' waits; or the session timeout. The error may also report an
+// inconsistent record.
 func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	switch {
 	case run.State == fsm.StateQueued && run.Held():
@@ -22,11 +22,11 @@ func Deadline(run *store.Run, now time.Time) (*store.Commit, error) {
 	case run.Open[0].Wait != nil:
 		return fireWait(run, now)
 	}
-	return firePolicy(run, now)
+	return fireSessionTimeout(run, now)
 }
 
-// firePolicy decides all open questions automatically, or fails the run.
-func firePolicy(run *store.Run, now time.Time) (*store.Commit, error) {
+// fireSessionTimeout decides all open questions automatically, or fails the run.
+func fireSessionTimeout(run *store.Run, now time.Time) (*store.Commit, error) {
 	e := effects{now: Later(now, run.UpdatedAt), facts: fsm.FactPendingMatches}
 	e.facts |= factIf(!run.Deadline.After(now), fsm.FactDeadlinePassed)
 	rule, _ := fsm.Wait(run.Profile, run.Strict)

@@ -120,8 +120,8 @@ func holdOrRepeat(run *store.Run, e *effects, code fsm.Code, why string) (*store
 	return repeatTurn(run, e, why)
 }
 
-// handBack returns a run to the queue if the engine was not called for its turn, which counts
-// neither as a repeat nor towards MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
+// handBack returns a run to the queue if the engine was not called for its turn: the turn counts neither
+// as a repeat nor towards MaxAttempts. The error is a *fsm.Refusal if the run is sticky.
 func handBack(run *store.Run, why string, now time.Time) (*store.Commit, error) {
 	return repeatTurn(run, &effects{
 		now: now, facts: fsm.FactWorkerGone | fsm.FactRepeatable, lost: lostTurn{handedBack: true},

@@ -10,7 +10,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// DueBatch is how many deadlines are fired in one batch of commits.
 const DueBatch = store.MaxBatch
 
 // Deadlines fires deadlines and serves due families, on every node: of several that fire one

@@ -132,7 +132,6 @@ func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault 
 	return in
 }
 
-// repairText says why the output is invalid and, to an agent, what to do.
 func (t *turn) repairText(why string) string {
 	d := t.currentDialect()
 	if d.Plain {

@@ -23,8 +23,8 @@ type quarantine struct {
 	filledRoom bool      // the claim before scansNext filled all room
 	nextScan   time.Time // when a node that executes turns asks for suspects again
 
-	emptiesSince  time.Time // zero: the node does not make itself idle
-	noEmptyBefore time.Time
+	idlingSince    time.Time // zero: the node does not make itself idle
+	noIdlingBefore time.Time
 }
 
 // errSeparate keeps suspects queued while other turns execute.
@@ -38,29 +38,23 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	n.claims.drained.Store(false) // capacity freed while nothing is claimed must cause another claim
 	q, now := &n.quarantine, MonotonicNow(n.proc.Clock)
 	idle := n.isIdle()
-	switch {
-	case n.executesSuspect(now):
+	if n.executesSuspect(now) || !idle && n.waitsUntilIdle(now) {
 		n.claims.abstains.Store(true)
 		return nil, nil
-	case !q.emptiesSince.IsZero() && idle:
-		n.stopEmptying(now)
-		for range 2 { // the store may first prefer suspects that suspectIsOverdue did not see
+	}
+	if !q.idlingSince.IsZero() { // and now the node is idle, or another one has claimed the suspect
+		n.stopIdling(now)
+		for try := 0; idle && try < 2; try++ { // the store may first prefer suspects that suspectIsOverdue did not see
 			if claimed, err := n.claimSuspect(now); err != nil || len(claimed) > 0 {
 				return claimed, err
 			}
 		}
-	case !q.emptiesSince.IsZero():
-		if now.Before(q.nextScan) || n.suspectIsOverdue(now) {
-			n.claims.abstains.Store(true)
-			return nil, nil
-		}
-		n.stopEmptying(now) // another node has claimed it
 	}
 	n.claims.abstains.Store(false)
 	if q.scansNext {
 		q.scansNext = false
 		claimed, err := n.scan(idle, now)
-		if err != nil || len(claimed) > 0 || !q.filledRoom || !q.emptiesSince.IsZero() {
+		if err != nil || len(claimed) > 0 || !q.filledRoom || !q.idlingSince.IsZero() {
 			return claimed, err
 		}
 	}
@@ -68,7 +62,7 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if idle && len(claimed) == 0 {
 		q.scansNext = n.suspectsDue.Swap(false)
 	} else {
-		q.scansNext = now.After(q.nextScan) && now.After(q.noEmptyBefore)
+		q.scansNext = now.After(q.nextScan) && now.After(q.noIdlingBefore)
 	}
 	q.filledRoom = len(claimed) == room
 	return claimed, err
@@ -81,7 +75,7 @@ func (n *Node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	}
 	if n.suspectIsOverdue(now) {
 		n.proc.Log.Info("claiming nothing until the turns here have ended, for a run that has lost its workers")
-		n.quarantine.emptiesSince = now
+		n.quarantine.idlingSince = now
 	}
 	return nil, nil
 }
@@ -90,6 +84,12 @@ func (n *Node) isIdle() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.turns) == 0
+}
+
+// waitsUntilIdle reports whether the node makes itself idle, and a suspect still waits for that.
+func (n *Node) waitsUntilIdle(now time.Time) bool {
+	q := &n.quarantine
+	return !q.idlingSince.IsZero() && (now.Before(q.nextScan) || n.suspectIsOverdue(now))
 }
 
 // executesSuspect reports whether a suspect executes here that has not outlived a lease.
@@ -108,10 +108,10 @@ func (n *Node) executesSuspect(now time.Time) bool {
 	return false
 }
 
-func (n *Node) stopEmptying(now time.Time) {
+func (n *Node) stopIdling(now time.Time) {
 	q := &n.quarantine
-	q.noEmptyBefore = now.Add(max(n.cfg.Lease, now.Sub(q.emptiesSince)))
-	q.emptiesSince = time.Time{}
+	q.noIdlingBefore = now.Add(max(n.cfg.Lease, now.Sub(q.idlingSince)))
+	q.idlingSince = time.Time{}
 }
 
 func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {

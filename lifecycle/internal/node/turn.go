@@ -102,7 +102,8 @@ func (t *turn) setSpec(spec Spec, from *decide.Origin) (set bool) {
 	return true
 }
 
-// end settles the turn after its engine has returned, unless it was settled without the worker.
+// end settles the turn after its engine has returned, unless it was settled without the worker. An
+// interrupted turn counts as interrupted, whatever its outcome.
 func (t *turn) end(ev *decide.Evidence) {
 	t.room.Close(t.node.proc.Journals)
 	cause := context.Cause(t.ctx)
