@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the clients of protocols that the tests drive, in pinned versions: those of MCP with its conformance suite and
-# the Node.js that all need (.tools/mcp), and those of chat pages with a bundler (.tools/ui). What is installed in these
-# versions stays.
+# the Node.js that all need (.tools/mcp), those of chat pages with a bundler (.tools/ui), and Slack's library
+# (.tools/slack). What is installed in these versions stays.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "clients: $*" >&2; exit 1; }
@@ -17,7 +17,7 @@ installed() {
 	done
 }
 
-for set in mcp ui; do
+for set in mcp ui slack; do
 	installed "$set" && continue
 	command -v npm >/dev/null || fail "npm is missing: install Node.js 20 or newer with npm"
 	mkdir -p .tools

@@ -9,6 +9,7 @@ require (
 	github.com/interlude-go/interlude/host/mcp v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
 	github.com/interlude-go/interlude/host/policy v0.1.0
+	github.com/interlude-go/interlude/host/slack v0.1.0
 	github.com/interlude-go/interlude/host/ui v0.1.0
 	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
@@ -35,6 +36,7 @@ require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/gorilla/websocket v1.5.3 // indirect
 	github.com/interlude-go/interlude/host/front v0.1.0 // indirect
 	github.com/interlude-go/interlude/host/render v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
@@ -44,6 +46,7 @@ require (
 	github.com/prometheus/procfs v0.20.1 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/slack-go/slack v0.29.0 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

@@ -11,6 +11,7 @@ require (
 	github.com/interlude-go/interlude/host/link v0.1.0
 	github.com/interlude-go/interlude/host/mcp v0.1.0
 	github.com/interlude-go/interlude/host/notify v0.1.0
+	github.com/interlude-go/interlude/host/slack v0.1.0
 	github.com/interlude-go/interlude/host/ui v0.1.0
 	github.com/interlude-go/interlude/host/web v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
@@ -34,6 +35,7 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/gorilla/websocket v1.5.3 // indirect
 	github.com/interlude-go/interlude/host/render v0.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -46,6 +48,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/slack-go/slack v0.29.0 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
@@ -65,6 +68,7 @@ replace (
 	github.com/interlude-go/interlude/host/mcp => ../host/mcp
 	github.com/interlude-go/interlude/host/notify => ../host/notify
 	github.com/interlude-go/interlude/host/render => ../host/render
+	github.com/interlude-go/interlude/host/slack => ../host/slack
 	github.com/interlude-go/interlude/host/ui => ../host/ui
 	github.com/interlude-go/interlude/host/web => ../host/web
 	github.com/interlude-go/interlude/store/postgres => ../store/postgres

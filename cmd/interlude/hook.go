@@ -20,6 +20,7 @@ import (
 	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/notify/mail"
+	"github.com/interlude-go/interlude/host/slack"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -165,20 +166,26 @@ func (m *mailEntry) sender(page string) (notify.Sender, error) {
 // notices sends notices, and has the database of the queue.
 type notices struct {
 	*notify.Notifier
-	db *sql.DB
+	db    *sql.DB
+	slack *slack.App // nil: none
 }
 
-func (n *notices) close() { _ = n.db.Close() } // the queue is stored
+func (n *notices) close() {
+	if n.slack != nil {
+		n.slack.Close()
+	}
+	_ = n.db.Close() // the queue is stored
+}
 
 // newNotices prepares the notices; nil without receivers. On PostgreSQL the queue is in the runs'
 // database, on SQLite in a file next to theirs.
-func newNotices(ctx context.Context, to []*noticeEntry, d *console.Database, client *lifecycle.Client,
-	log *slog.Logger) (*notices, error) {
-	if len(to) == 0 {
+func (h *hostFile) newNotices(ctx context.Context, d *console.Database, client *lifecycle.Client,
+	directory lifecycle.Directory, log *slog.Logger) (*notices, error) {
+	if len(h.Notify) == 0 && h.Slack == nil {
 		return nil, nil //nolint:nilnil // no receivers
 	}
-	endpoints := make([]notify.Endpoint, 0, len(to))
-	for _, n := range to {
+	endpoints := make([]notify.Endpoint, 0, len(h.Notify)+1)
+	for _, n := range h.Notify {
 		sender, err := n.sender()
 		if err != nil {
 			return nil, misusef("%w", err)
@@ -191,16 +198,21 @@ func newNotices(ctx context.Context, to []*noticeEntry, d *console.Database, cli
 	if err != nil {
 		return nil, err
 	}
-	queue, err := openQueue(ctx, driver, db)
-	if err == nil {
-		var n *notify.Notifier
-		n, err = notify.New(notify.Config{Client: client, Queue: queue, Logger: log, Endpoints: endpoints})
-		if err == nil {
-			return &notices{n, db}, nil
-		}
+	all := &notices{db: db}
+	if all.slack, err = h.newSlack(ctx, driver, db, client, directory, log); err == nil && all.slack != nil {
+		endpoints = append(endpoints, all.slack.Endpoint(slackEndpoint))
 	}
-	_ = db.Close() // err is the cause
-	return nil, err
+	var queue *notify.SQL
+	if err == nil {
+		queue, err = openQueue(ctx, driver, db)
+	}
+	if err == nil {
+		all.Notifier, err = notify.New(notify.Config{Client: client, Queue: queue, Logger: log, Endpoints: endpoints})
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return all, nil
 }
 
 func openQueue(ctx context.Context, driver string, db *sql.DB) (*notify.SQL, error) {

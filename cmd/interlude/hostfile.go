@@ -34,6 +34,8 @@ type hostFile struct {
 	MCP []*toolEntry `json:"mcp"`
 	// Chat is served to chat pages at /chat (AI SDK) and /agui (AG-UI); nil: none.
 	Chat *chatEntry `json:"chat"`
+	// Slack is the app of a Slack workspace; nil: none.
+	Slack *slackEntry `json:"slack"`
 	// Page is the page's public address, for links in mails and chats.
 	Page   string  `json:"page"`
 	SignIn *signIn `json:"sign_in"`
@@ -149,7 +151,7 @@ func (h *hostFile) check() error {
 	if err := h.checkAgents(); err != nil {
 		return err
 	}
-	if err := errors.Join(h.checkTools(), h.checkChat()); err != nil {
+	if err := errors.Join(h.checkTools(), h.checkChat(), h.checkSlack()); err != nil {
 		return err
 	}
 	for i, p := range h.Pools {
@@ -179,6 +181,15 @@ func (h *hostFile) check() error {
 		return h.SignIn.check(h.Page)
 	}
 	return nil
+}
+
+// pageOf returns the address of a question on the page, or of a run if question is 0.
+func (h *hostFile) pageOf(run string, question int) string {
+	address := strings.TrimSuffix(h.Page, "/") + "/#/inbox/" + run
+	if question > 0 {
+		address += fmt.Sprintf("/%d", question)
+	}
+	return address
 }
 
 func checkPage(page string) error {

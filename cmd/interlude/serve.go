@@ -205,7 +205,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	if err := probes.start(ctx, lc, s.db, st, log); err != nil {
 		return err
 	}
-	return s.frontEnds(ctx, c, h, lc, log, probes.address())
+	return s.frontEnds(ctx, c, h, lc, directory, log, probes.address())
 }
 
 func (h *hostFile) explain(where string, err error) error {
@@ -227,8 +227,8 @@ func local(listen string) error {
 }
 
 func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc *lifecycle.Lifecycle,
-	log *slog.Logger, probes string) error {
-	notices, err := newNotices(ctx, h.Notify, s.db, lc.Client, log)
+	directory lifecycle.Directory, log *slog.Logger, probes string) error {
+	notices, err := h.newNotices(ctx, s.db, lc.Client, directory, log)
 	if err != nil {
 		return err
 	}
@@ -253,6 +253,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	if h.SignIn != nil {
 		handler = h.SignIn.ask(handler)
 	}
+	handler = notices.withSlack(handler)
 	s.announce(c.Out, "http://"+s.address+"/interlude/", probes, h)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
@@ -262,6 +263,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 			notices.Serve(ctx)
 			return nil
 		})
+		parts.Go(func() error { return notices.serveSocket(ctx, h) })
 	}
 	return parts.Wait()
 }

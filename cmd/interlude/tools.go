@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -115,13 +114,7 @@ func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Se
 		cfg.Tools = append(cfg.Tools, h.tool(t))
 	}
 	if h.Page != "" {
-		cfg.Page = func(run string, question int) string {
-			address := strings.TrimSuffix(h.Page, "/") + "/#/inbox/" + run
-			if question > 0 {
-				address += fmt.Sprintf("/%d", question)
-			}
-			return address
-		}
+		cfg.Page = h.pageOf
 	}
 	server, err := mcp.New(cfg)
 	if err != nil {

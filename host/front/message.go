@@ -8,8 +8,9 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Message returns the question as text: prompt, context, the call to approve with its arguments, and
-// its risk. Nothing in it is hidden: see interaction.Visible. The options are in the form.
+// Message returns the question as text: prompt, context, the call to approve with its summary,
+// arguments and risk, and the names of its files. Nothing in it is hidden: see interaction.Visible. The
+// options are in the form.
 func Message(q *lifecycle.Question) string {
 	var b strings.Builder
 	b.WriteString(interaction.VisibleProse(q.Prompt))
@@ -17,6 +18,9 @@ func Message(q *lifecycle.Question) string {
 		b.WriteString("\n\nTool: " + interaction.Visible(s.Tool))
 		if s.Title != "" {
 			b.WriteString("\n" + interaction.VisibleProse(s.Title))
+		}
+		if s.Summary != "" {
+			b.WriteString("\n" + interaction.Visible(s.Summary))
 		}
 		if len(s.Arguments) > 0 {
 			b.WriteString("\nArguments: " + interaction.VisibleJSON(s.Arguments, "  "))
@@ -31,6 +35,9 @@ func Message(q *lifecycle.Question) string {
 	}
 	if q.Context != "" {
 		b.WriteString("\n\n" + interaction.VisibleProse(q.Context))
+	}
+	for _, f := range q.Files.All() {
+		fmt.Fprintf(&b, "\nFile: %s (%s, %d bytes)", interaction.Visible(f.Name), interaction.Visible(f.MediaType), f.Size)
 	}
 	return b.String()
 }

@@ -139,7 +139,7 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 // module.
 var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "interaction/typed", "store/sqlite",
 	"store/postgres", "host/all", "host/front", "host/link", "host/mcp", "host/notify", "host/otel", "host/policy",
-	"host/render", "host/signin", "host/ui",
+	"host/render", "host/signin", "host/slack", "host/ui",
 	"host/web", "cmd", "examples", "proof"}
 
 func TestRootKnowsNoNestedModule(t *testing.T) {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/host/slack/slacktest"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 )
@@ -106,6 +108,37 @@ func (w *world) inAGUI(ctx context.Context, q asked) outcome {
 		return resultOf(text, "ivan")
 	}
 	return outcome{unknown: true}
+}
+
+var settledInSlack = regexp.MustCompile(`already settled\. (?:Answered by (\w+)|(Decided)|(Closed))`)
+
+// inSlack is a person who submits a modal in Slack.
+func (w *world) inSlack(ctx context.Context, q asked) outcome {
+	body, err := slacktest.Encode(slacktest.Submission("judy", []byte(`{"callback_id":"answer","private_metadata":`+
+		`"C1 1.1 1.`+q.Digest()+`.`+q.run+`"}`), map[string]any{"input-0": map[string]any{
+		"value": map[string]string{"type": "plain_text_input", "value": "judy was"}}}))
+	if err != nil {
+		return wrong("%v", err)
+	}
+	a, _ := w.request(ctx, http.MethodPost, "/slack", slacktest.Sign(slacktest.Secret, time.Now(), body), string(body))
+	if a == nil {
+		return outcome{unknown: true}
+	}
+	said := (&slacktest.Response{Status: a.status, Body: a.body}).Updated()
+	settled := settledInSlack.FindStringSubmatch(said)
+	switch {
+	case a.status == http.StatusOK && len(a.body) == 0:
+		return outcome{done: true}
+	case strings.Contains(said, "takes longer"), strings.Contains(said, "unknown whether"):
+		return outcome{unknown: true}
+	case settled == nil:
+		return wrong("%d %s", a.status, a.body)
+	case settled[2] != "":
+		return outcome{winner: string(lifecycle.AutoDecideTimeout)}
+	case settled[3] != "":
+		return outcome{winner: string(lifecycle.Abandoned)}
+	}
+	return outcome{winner: winner(string(lifecycle.UserReply), settled[1])}
 }
 
 // resultOf is the outcome for a person, by the agent's result.

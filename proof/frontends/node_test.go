@@ -23,6 +23,8 @@ import (
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/mcp"
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/host/slack"
+	"github.com/interlude-go/interlude/host/slack/slacktest"
 	"github.com/interlude-go/interlude/host/ui"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -125,7 +127,7 @@ func authorize(_ context.Context, a lifecycle.Access) error {
 }
 
 // newHandler has the front ends: the API and the page below /interlude/, the pages of links below
-// /answer/, MCP at /mcp, and chat pages at /chat/ and /agui.
+// /answer/, MCP at /mcp, chat pages at /chat/ and /agui, and Slack's interactions at /slack.
 func newHandler(c *lifecycle.Client) (http.Handler, error) {
 	links, err := newLinks(c)
 	if err != nil {
@@ -153,6 +155,16 @@ func newHandler(c *lifecycle.Client) (http.Handler, error) {
 	}
 	mux.Handle("/chat/", chats.Chat())
 	mux.Handle("/agui", chats.AGUI())
+	app, err := slack.New(slack.Config{Client: c, Token: slacktest.Token, SigningSecret: slacktest.Secret,
+		Messages: new(slack.Memory), API: "http://127.0.0.1:1/", Logger: slog.New(slog.DiscardHandler),
+		Person: func(_ context.Context, _, user string) (lifecycle.Actor, error) {
+			return lifecycle.Actor{ID: strings.ToLower(strings.TrimPrefix(user, "U"))}, nil
+		},
+		Places: func(context.Context, *lifecycle.Run, *lifecycle.Question) ([]string, error) { return nil, nil }})
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/slack", app)
 	return mux, nil
 }
 

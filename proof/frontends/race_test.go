@@ -268,6 +268,7 @@ func (w *world) frontEnds(n int) []frontEnd {
 	all := []frontEnd{
 		{reply("ada"), w.overAPI, 0}, {reply("bob"), w.onPage, 0}, {reply("carl"), w.byLink, 0},
 		{reply("dora"), w.fromGo, 0}, {reply("hana"), w.overMCP, 0},
+		{reply("judy"), w.inSlack, 0},
 		{call{kind: callCancel}, w.cancel, 0}, {call{kind: callRead}, w.read, 0},
 	}
 	chat := frontEnd{reply("ivan"), w.inAGUI, 0}

@@ -30,8 +30,8 @@ type desk struct {
 	scripts string
 }
 
-// newDesk starts a host for clients of a set of .ci/npm.
-func newDesk(t *testing.T, set string) *desk {
+// newClients prepares the clients of a set of .ci/npm.
+func newClients(t *testing.T, set string) *desk {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", "..", ".tools"))
 	require.NoError(t, err)
@@ -41,6 +41,13 @@ func newDesk(t *testing.T, set string) *desk {
 	require.DirExists(t, d.modules, "run .ci/clients.sh, which needs npm")
 	require.NoError(t, os.CopyFS(d.scripts, os.DirFS("testdata")))
 	require.NoError(t, os.Symlink(d.modules, filepath.Join(d.scripts, "node_modules")))
+	return d
+}
+
+// newDesk starts a host for clients of a set of .ci/npm.
+func newDesk(t *testing.T, set string) *desk {
+	t.Helper()
+	d := newClients(t, set)
 	s, err := cast.OpenStore(t.Context(), d.node.Store)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

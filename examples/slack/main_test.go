@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/slack/slacktest"
+)
+
+// P4: the tutorial's program asks in the channel, and pays after the approval.
+func TestP4TheProgramAsksInTheChannel(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := slacktest.New(t)
+	for name, value := range map[string]string{"SLACK_TOKEN": slacktest.Token, "SLACK_APP_TOKEN": slacktest.AppToken,
+		"SLACK_API": s.URL, "SLACK_CHANNEL": "C1"} {
+		t.Setenv(name, value)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, &out) }()
+	require.NoError(t, s.Await(ctx, func() bool { return len(s.Questions()) == 1 }))
+	<-s.Connected()
+	require.Contains(t, s.Questions()[0].Shown(), "Refund order A-1017?")
+	_, err := s.Press("ada", s.Questions()[0], "approve")
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
+	require.Equal(t, "succeeded Order A-1017 is paid back.\n", out.String())
+	require.Contains(t, s.Questions()[0].Shown(), "Approved by UADA (slack)")
+}

@@ -1,0 +1,343 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	sdk "github.com/slack-go/slack"
+
+	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// App shows questions in Slack and receives the answers. It is safe for concurrent use.
+type App struct {
+	config Config
+	api    *sdk.Client
+
+	mu     sync.Mutex
+	closed bool           // guarded by mu
+	atOnce map[string]int // guarded by mu; the interactions of each user
+	total  int            // guarded by mu
+	work   sync.WaitGroup // the interactions; Add is called under mu
+}
+
+// New returns an App. It starts nothing.
+func New(cfg Config) (*App, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	return &App{config: cfg, atOnce: make(map[string]int), api: sdk.New(cfg.Token, sdk.OptionAPIURL(cfg.API),
+		sdk.OptionAppLevelToken(cfg.AppToken), sdk.OptionHTTPClient(cfg.HTTP))}, nil
+}
+
+// Close refuses further interactions and waits for the current ones, at most about 30 s. Call it
+// after the HTTP server has ended.
+func (a *App) Close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.work.Wait()
+}
+
+// Endpoint returns the endpoint that keeps the messages up to date, for notify.Config.Endpoints. The
+// name never changes; see notify.Endpoint.
+func (a *App) Endpoint(name string) notify.Endpoint {
+	return notify.Endpoint{Name: name, Sender: a, Filter: lifecycle.FeedFilter{Types: []string{
+		lifecycle.TypeInputRequired, lifecycle.TypeReplyAccepted, lifecycle.TypeRecorded, lifecycle.TypeClosed,
+		lifecycle.TypeAutoDecided, lifecycle.TypeDefaultTaken, lifecycle.TypeChanged, lifecycle.TypeReminder,
+		lifecycle.TypeEscalated, lifecycle.TypeStateChanged}}}
+}
+
+// Send implements notify.Sender: it shows the current state of the question that the event is about.
+func (a *App) Send(ctx context.Context, n notify.Notice) error {
+	e := &n.Event
+	if e.Terminal() {
+		return a.sendEnd(ctx, e.RunID)
+	}
+	var about struct {
+		Question int `json:"interaction_id"`
+	}
+	if err := e.Decode(&about); err != nil || about.Question == 0 {
+		return nil //nolint:nilerr // it is not about a question
+	}
+	open, err := a.show(ctx, e.RunID, about.Question, nil, true)
+	if err != nil || !open || e.Type != lifecycle.TypeReminder && e.Type != lifecycle.TypeEscalated {
+		return classify(err)
+	}
+	return classify(a.remind(ctx, e, about.Question))
+}
+
+// sendEnd rewrites the messages of a run that has ended. Later events do not exist, so their places
+// are forgotten.
+func (a *App) sendEnd(ctx context.Context, run string) error {
+	all, err := a.config.Messages.Of(ctx, run, 0)
+	if err != nil {
+		return err
+	}
+	shown := make(map[int]bool)
+	for _, m := range all {
+		if shown[m.Question] {
+			continue
+		}
+		shown[m.Question] = true
+		if _, err := a.show(ctx, run, m.Question, nil, false); err != nil {
+			return classify(err)
+		}
+	}
+	return a.config.Messages.Forget(ctx, run)
+}
+
+// message identifies a message in Slack.
+type message struct{ channel, ts string }
+
+// maxRewrites limits how often show follows a question that keeps changing. The next event shows the
+// rest.
+const maxRewrites = 5
+
+// show makes the question's messages show its current state. Pressed is a message that is rewritten
+// in any case, known or not; nil: none. With post, an open question is posted where it is missing;
+// only the notifier does this, which handles one event of a run at a time. It reports whether the
+// question is open.
+//
+// Several processes may do this at once, and the last to write may have read first. So each reads
+// the question again after it has written, until it has written the current state.
+func (a *App) show(ctx context.Context, run string, question int, pressed *message, post bool) (
+	open bool, _ error,
+) {
+	for range maxRewrites {
+		record, err := a.config.Client.Question(ctx, run, question)
+		if errors.Is(err, lifecycle.ErrNotFound) { // pruned; its messages stay as they are
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		open = record.Resolution == ""
+		wrote, err := a.showRecord(ctx, run, &record, pressed, post)
+		if err != nil || !wrote {
+			return open, err
+		}
+		pressed = nil
+	}
+	return open, nil
+}
+
+// showRecord shows one state of the question. It reports whether a message was written.
+func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, pressed *message, post bool) (
+	wrote bool, _ error,
+) {
+	q := &r.Question
+	known, err := a.config.Messages.Of(ctx, run, q.ID)
+	if err != nil {
+		return false, err
+	}
+	var places []string
+	if r.Resolution == "" {
+		if places, err = a.places(ctx, run, q); err != nil {
+			return false, err
+		}
+	}
+	var failed []error
+	for i := range known {
+		m := &known[i]
+		here := slices.Contains(places, m.Place)
+		if m.TS == "" { // the process ended while it posted this
+			continue
+		}
+		again := pressed != nil && *pressed == message{m.Channel, m.TS}
+		c := a.cardOf(run, r, here)
+		if m.Shown == c.seal && !again {
+			continue
+		}
+		wrote = true
+		m.Shown = "" // unknown, if the process ends while it writes
+		err := a.config.Messages.Save(ctx, *m)
+		if err == nil {
+			err = a.rewrite(ctx, message{m.Channel, m.TS}, &c)
+		}
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		m.Shown = c.seal
+		failed = append(failed, a.config.Messages.Save(ctx, *m))
+		if again {
+			pressed = nil
+		}
+	}
+	if pressed != nil { // a second copy, or the run has ended
+		c := a.cardOf(run, r, true)
+		wrote = true
+		failed = append(failed, a.rewrite(ctx, *pressed, &c))
+	}
+	if !post || q.Hidden(a.config.Client.Now()) {
+		return wrote, errors.Join(failed...)
+	}
+	for _, place := range places {
+		at := slices.IndexFunc(known, func(m Message) bool { return m.Place == place })
+		if at >= 0 && known[at].TS != "" {
+			continue
+		}
+		wrote = true
+		failed = append(failed, a.post(ctx, run, r, place, at >= 0))
+	}
+	return wrote, errors.Join(failed...)
+}
+
+// places asks the host where the open question is posted.
+func (a *App) places(ctx context.Context, run string, q *lifecycle.Question) (all []string, err error) {
+	r, err := a.config.Client.Get(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("slack: Config.Places panicked: %v", p)
+		}
+	}()
+	all, err = a.config.Places(ctx, &r, q)
+	if err != nil {
+		return nil, fmt.Errorf("slack: Config.Places: %w", err)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), MaxPlaces)], nil
+}
+
+// options returns what is sent for a card.
+func (c *card) options() sdk.MsgOption {
+	return sdk.MsgOptionCompose(sdk.MsgOptionText(c.text, false), sdk.MsgOptionBlocks(c.blocks...),
+		sdk.MsgOptionDisableLinkUnfurl(), sdk.MsgOptionDisableMediaUnfurl(), sdk.MsgOptionDisableMarkdown(),
+		sdk.MsgOptionParse(false))
+}
+
+// post posts an open question. The place is stored before and after; if the process ends between the
+// two, the next call finds the message by its metadata, or posts it twice, which is harmless: the
+// buttons of both copies are for the same question.
+func (a *App) post(ctx context.Context, run string, r *lifecycle.Record, place string, begun bool) error {
+	m := Message{Run: run, Question: r.Question.ID, Place: place}
+	c := a.cardOf(run, r, true)
+	key := valueOf(run, &r.Question)
+	var at message
+	if begun {
+		at = a.find(ctx, place, key)
+	} else if err := a.config.Messages.Save(ctx, m); err != nil {
+		return err
+	}
+	if at.ts == "" {
+		var err error
+		at.channel, at.ts, err = a.api.PostMessageContext(ctx, place, c.options(),
+			sdk.MsgOptionMetadata(sdk.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": key}}))
+		if err != nil {
+			return fmt.Errorf("slack: posting to %s: %w", place, err)
+		}
+		m.Shown = c.seal
+	}
+	m.Channel, m.TS = at.channel, at.ts
+	return a.config.Messages.Save(ctx, m)
+}
+
+// metadataType marks the messages of this package.
+const metadataType = "interlude_question"
+
+// find looks for a message that was posted before; an empty one if it cannot be found.
+func (a *App) find(ctx context.Context, place, key string) message {
+	history, err := a.api.GetConversationHistoryContext(ctx, &sdk.GetConversationHistoryParameters{ChannelID: place,
+		Limit: 100, IncludeAllMetadata: true})
+	if err != nil {
+		a.config.Logger.Info("slack: cannot look for a message; it may be posted twice", "place", place, "err", err)
+		return message{}
+	}
+	for _, m := range history.Messages {
+		if m.Metadata.EventType == metadataType && m.Metadata.EventPayload["key"] == key {
+			return message{place, m.Timestamp}
+		}
+	}
+	return message{}
+}
+
+// rewrite replaces the content of a message. A message that was deleted, or can no longer be edited,
+// stays as it is.
+func (a *App) rewrite(ctx context.Context, m message, c *card) error {
+	_, _, _, err := a.api.UpdateMessageContext(ctx, m.channel, m.ts, c.options())
+	if err != nil && slices.Contains([]string{"message_not_found", "cant_update_message", "edit_window_closed",
+		"channel_not_found", "is_archived"}, codeOf(err)) {
+		a.config.Logger.Info("slack: a message cannot be rewritten", "channel", m.channel, "ts", m.ts, "err", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("slack: rewriting %s in %s: %w", m.ts, m.channel, err)
+	}
+	return nil
+}
+
+// remind writes into the threads of an open question. Each event is written once, unless the process
+// ends in between.
+func (a *App) remind(ctx context.Context, e *lifecycle.Event, question int) error {
+	all, err := a.config.Messages.Of(ctx, e.RunID, question)
+	if err != nil {
+		return err
+	}
+	text := "This question is still open."
+	if e.Type == lifecycle.TypeEscalated {
+		var escalated struct{ To *lifecycle.Audience }
+		if err := e.Decode(&escalated); err != nil {
+			return err
+		}
+		text = "This question was escalated, because it is still open. It is for " +
+			interaction.Visible(escalated.To.String()) + " now."
+	}
+	var failed []error
+	for _, m := range all {
+		if m.TS == "" || m.Reminded >= e.Seq {
+			continue
+		}
+		text := escape.Replace(cut(text, maxSection))
+		if _, _, err := a.api.PostMessageContext(ctx, m.Channel, sdk.MsgOptionText(text, false),
+			sdk.MsgOptionTS(m.TS), sdk.MsgOptionDisableMarkdown(), sdk.MsgOptionParse(false)); err != nil {
+			failed = append(failed, fmt.Errorf("slack: reminder in %s: %w", m.Channel, err))
+			continue
+		}
+		m.Reminded = e.Seq
+		failed = append(failed, a.config.Messages.Save(ctx, m))
+	}
+	return errors.Join(failed...)
+}
+
+// codeOf returns Slack's code of an error; empty for any other.
+func codeOf(err error) string {
+	var refused sdk.SlackErrorResponse
+	if errors.As(err, &refused) {
+		return refused.Err
+	}
+	return ""
+}
+
+// permanent are the codes of errors that do not end by themselves.
+var permanent = []string{"channel_not_found", "is_archived", "user_not_found", "cannot_dm_bot", "restricted_action",
+	"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "msg_too_long", "msg_blocks_too_long"}
+
+// classify maps the errors of several places to the notifier's: when to try again, and never if no
+// place can succeed.
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	var limited *sdk.RateLimitedError
+	if errors.As(err, &limited) {
+		return &notify.AfterError{Pause: limited.RetryAfter, Err: err}
+	}
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the error of show itself
+		all = joined.Unwrap()
+	}
+	if slices.ContainsFunc(all, func(one error) bool { return !slices.Contains(permanent, codeOf(one)) }) {
+		return err
+	}
+	return notify.Permanent(err)
+}
