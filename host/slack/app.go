@@ -264,7 +264,7 @@ func (a *App) find(ctx context.Context, place, key string) message {
 // rewrite replaces the content of a message. A message that was deleted, or can no longer be edited,
 // stays as it is.
 func (a *App) rewrite(ctx context.Context, m message, c *card) error {
-	_, _, _, err := a.api.UpdateMessageContext(ctx, m.channel, m.ts, c.options())
+	_, _, _, err := a.api.UpdateMessageContext(ctx, m.channel, m.ts, c.options()) //nolint:dogsled // repeated arguments
 	if err != nil && slices.Contains([]string{"message_not_found", "cant_update_message", "edit_window_closed",
 		"channel_not_found", "is_archived"}, codeOf(err)) {
 		a.config.Logger.Info("slack: a message cannot be rewritten", "channel", m.channel, "ts", m.ts, "err", err)
@@ -333,7 +333,7 @@ func classify(err error) error {
 		return &notify.AfterError{Pause: limited.RetryAfter, Err: err}
 	}
 	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the error of show itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // of show itself
 		all = joined.Unwrap()
 	}
 	if slices.ContainsFunc(all, func(one error) bool { return !slices.Contains(permanent, codeOf(one)) }) {

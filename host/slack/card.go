@@ -212,7 +212,7 @@ func settledText(r *lifecycle.Record) string {
 	if r.Via != "" && len(r.Question.Votes) == 0 {
 		who += " (" + interaction.Visible(r.Via) + ")"
 	}
-	text := ""
+	var text string
 	switch r.Resolution {
 	case lifecycle.UserReply:
 		verb := map[lifecycle.Decision]string{lifecycle.Approve: "Approved", lifecycle.Edit: "Approved with changes",

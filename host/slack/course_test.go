@@ -124,7 +124,7 @@ func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 		_, err = d.slack.PressValue(person, sent[0], "approve", sent[0].Button("approve").Value)
 		require.NoError(t, err)
 	}
-	d.hears("twin", "cannot be determined who you are")
+	d.hears("twin", "not known who you are")
 	d.hears("dora", "You are not known here.")
 	d.hears("eve", "You are not known here.")
 	d.press("carl", d.slack.Questions()[2], "approve")
@@ -293,7 +293,9 @@ func (b byPress) heard(ctx context.Context, person string, m slacktest.Message, 
 	if _, err := b.slack.PressValue(person, m, action, value); err != nil {
 		return "", err
 	}
-	err := b.slack.Await(ctx, func() bool { return len(b.slack.Said(person)) > before || b.slack.Calls(method) > calls })
+	err := b.slack.Await(ctx, func() bool {
+		return len(b.slack.Said(person)) > before || b.slack.Calls(method) > calls
+	})
 	return strings.Join(b.slack.Said(person)[before:], ""), err
 }
 
@@ -377,7 +379,8 @@ func (b byPress) Answer(ctx context.Context, person, run, _ string, a fronttest.
 		}
 		return err
 	}
-	state := map[string]map[string]any{"input-0": {"value": map[string]any{"type": "plain_text_input", "value": a.Text}}}
+	entered := map[string]any{"type": "plain_text_input", "value": a.Text}
+	state := map[string]map[string]any{"input-0": {"value": entered}}
 	view := fmt.Appendf(nil, `{"callback_id":"answer","private_metadata":"%s %s %s"}`, m.Channel, m.TS, value)
 	body, err := slacktest.Encode(slacktest.Submission(person, view, state))
 	if err != nil {

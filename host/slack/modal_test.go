@@ -89,8 +89,8 @@ func TestP1WhatDoesNotFitHasALink(t *testing.T) {
 	big.Subject = &engine.Subject{Tool: "send", Arguments: long}
 	risk := engine.Question{Kind: engine.RiskAck, Prompt: strings.Repeat("Read this. ", 2000)}
 	withFile := refund
-	withFile.Files = &engine.Files{List: []engine.File{{Name: "plan.txt", MediaType: "text/plain", Size: 3, Path: "plan.txt",
-		SHA256: strings.Repeat("a", 64)}}}
+	withFile.Files = &engine.Files{List: []engine.File{{Name: "plan.txt", MediaType: "text/plain", Size: 3,
+		Path: "plan.txt", SHA256: strings.Repeat("a", 64)}}}
 	many := engine.Question{Kind: engine.ChooseOne, Prompt: "Which?"}
 	for i := range 100 {
 		many.Options = append(many.Options, engine.Option{Label: strings.Repeat("long ", 40), Value: fmt.Sprint(i)})
@@ -131,7 +131,7 @@ func TestP1ARiskIsNamed(t *testing.T) {
 	require.Empty(t, d.record("r1", 1).Resolution)
 	d.press("ada", all[0], "form")
 	v := d.modal("ada")
-	require.Contains(t, v.Shown(), "Really. Really.")
+	require.Contains(t, v.Shown(), risky.Subject.Risk)
 	label := v.Blocks[len(v.Blocks)-2].Element.Options[0].Text.Shown()
 	require.True(t, strings.HasPrefix(label, "1. Approve, and accept the risk: It cannot be undone."), label)
 	_, err = d.slack.Submit("ada", map[string]string{"Your decision": label})
@@ -173,7 +173,7 @@ func TestP1OptionsAreButtons(t *testing.T) {
 
 // P5: mentions, links, markup and invisible characters of an agent have no effect, wherever they are.
 func TestP5TextsOfAgentsAreInert(t *testing.T) {
-	const bad = "<!channel> <@U1|ada> <https://evil.example|safe> &lt;!here&gt; *bold* :rotating_light: \u202Eevil\u200B"
+	const bad = "<!channel> <@U1|ada> <https://evil.example|safe> &lt;!here&gt; *bold* :smile: \u202Eevil\u200B"
 	shown := strings.NewReplacer("\u202E", `\u{202E}`, "\u200B", `\u{200B}`).Replace(bad)
 	arguments, err := json.Marshal(map[string]string{"to": bad})
 	require.NoError(t, err)

@@ -71,7 +71,7 @@ func decode(raw []byte) (*press, error) {
 	if p.team == "" {
 		p.team = in.Team.ID
 	}
-	ok := true
+	var ok bool
 	switch in.Type {
 	case "block_actions":
 		if len(in.Actions) != 1 {
@@ -154,7 +154,7 @@ func (a *App) identify(ctx context.Context, p *press) (*front.Caller, *lifecycle
 		return nil, nil, front.Fault{Code: "NOT_ALLOWED", Text: "You are not known here."}
 	case err != nil:
 		a.config.Logger.Error("slack: Config.Person failed", "team", p.team, "user", p.user, "err", err)
-		return nil, nil, front.Fault{Code: "UNAVAILABLE", Text: "It cannot be determined who you are now. Try again later."}
+		return nil, nil, front.Fault{Code: "UNAVAILABLE", Text: "It is not known who you are now. Try again later."}
 	}
 	if actor.Via == "" {
 		actor.Via = "slack"
@@ -357,8 +357,8 @@ func (a *App) handle(ctx context.Context, p *press) (response any, _ error) {
 	case <-timer:
 		close(late)
 		if p.action == "" {
-			response = dialog("Being sent", "This takes longer than usual. If your answer does not count, you read so in the "+
-				"channel.")
+			response = dialog("Being sent", "This takes longer than usual. If your answer does not count, you read so "+
+				"in the channel.")
 		}
 	}
 	return response, nil

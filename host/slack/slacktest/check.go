@@ -159,7 +159,7 @@ func checkBlocks(blocks []Block, limit int) string {
 	actions, ids := make(map[string]bool), make(map[string]bool)
 	for i := range blocks {
 		b := &blocks[i]
-		ok := true
+		var ok bool
 		switch b.Type {
 		case "section":
 			ok = fits(b.Text, 3000)
@@ -179,8 +179,6 @@ func checkBlocks(blocks []Block, limit int) string {
 			ok = b.ID != "" && !ids[b.ID] && fits(b.Label, 2000) && (b.Hint == nil || fits(b.Hint, 2000)) &&
 				b.Element != nil && b.Element.input()
 			ids[b.ID] = true
-		default:
-			ok = false
 		}
 		if !ok {
 			return invalidBlocks

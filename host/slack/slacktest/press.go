@@ -223,7 +223,7 @@ func Send(address string, header http.Header, body []byte) (*Response, error) {
 	if err != nil {
 		return nil, errors.Join(ErrLate, err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }() // it was read
 	got, err := io.ReadAll(res.Body)
 	return &Response{res.StatusCode, got}, err
 }

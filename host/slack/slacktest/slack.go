@@ -85,9 +85,6 @@ func New(tb testing.TB) *Slack {
 // User is the id of a person.
 func User(person string) string { return "U" + strings.ToUpper(person) }
 
-// person is the reverse of User.
-func person(user string) string { return strings.ToLower(strings.TrimPrefix(user, "U")) }
-
 // Deliver sets the Request URL of the app's interactivity.
 func (s *Slack) Deliver(address string) {
 	s.mu.Lock()
