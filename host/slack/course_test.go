@@ -300,7 +300,7 @@ func (b byPress) heard(ctx context.Context, person string, m slacktest.Message, 
 }
 
 func (b byPress) See(ctx context.Context, person, run string) (fronttest.Seen, error) {
-	s, err := b.look(ctx, person, run)
+	s, err := b.seen(ctx, person, run)
 	if err != nil || s.Ended || len(s.Questions) > 0 {
 		return s, err
 	}
@@ -309,11 +309,11 @@ func (b byPress) See(ctx context.Context, person, run string) (fronttest.Seen, e
 	if _, err := b.Client.Wait(patience, run); err != nil {
 		return s, ctx.Err()
 	}
-	return b.look(ctx, person, run)
+	return b.seen(ctx, person, run)
 }
 
-// look is See without waiting.
-func (b byPress) look(ctx context.Context, person, run string) (s fronttest.Seen, _ error) {
+// seen is See without waiting.
+func (b byPress) seen(ctx context.Context, person, run string) (s fronttest.Seen, _ error) {
 	ended, _ := b.deliver(ctx, run) // a fault of the store is seen by a press
 	for _, m := range b.messages(run) {
 		s.Result += m.Shown()
