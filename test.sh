@@ -6,16 +6,20 @@ cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
 .ci/postgres.sh
-# These have long tests of a single goroutine, in which the race detector cannot find anything and takes ten times as
-# long. They are run whole without it, and in a shorter form with it. On PostgreSQL the whole is shorter (-short),
-# because each step waits for the server.
-go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate
-[[ " $* " == *" -run"* ]] || go test -timeout 20m "$@" -run 'TestRequirements.*/G3' ./lifecycle ./store/sqlite
-[[ " $* " == *" -run"* ]] || go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|TestStorePassesTheSuite/machine' ./store/postgres
-# What takes longest comes first, so that nothing is left alone at the end; the others in the workspace's order, the last first.
-packages=()
-while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
-packages=(./store/postgres/... ./engine/acp/... ./engine/agents/... ./lifecycle "${packages[@]}")
+# These packages start no goroutine (internal/arch checks that): the race detector would find nothing, and take up to ten
+# times as long.
+sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./host/render ./host/web/internal/page/gen
+	./interaction ./internal/arch ./internal/docs ./internal/plainjson ./internal/reqmap ./lifecycle/internal/decide
+	./proof/licences ./proof/systems ./slots ./store/internal/entry)
+# These have long tests of a single goroutine, or of goroutines that other tests race with. They are run whole without the
+# race detector, and in a shorter form with it. On PostgreSQL the whole is shorter (-short), because each step waits for
+# the server.
+go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}"
+if [[ " $* " != *" -run"* ]]; then
+	go test -timeout 20m "$@" -run 'TestRequirements.*/G3|TestStories$|TestStorePassesTheSuite/machine|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
+		./lifecycle ./store/sqlite ./proof/crash ./proof/disk
+	go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|TestStories$|TestStorePassesTheSuite/machine' ./store/postgres
+fi
 . .ci/race.sh
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
 export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
@@ -28,6 +32,12 @@ elif [ "${CI:-}" = true ]; then
 else
 	echo "test.sh: the tests of engine/adk are not run: it needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer"
 fi
+# What takes longest comes first, so that nothing is left alone at the end; the others in the workspace's order, the last first.
+modules=()
+while read -r module; do modules=("$module/..." ${modules[@]+"${modules[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
+packages=(./store/postgres/... ./engine/acp/... ./proof/page ./engine/agents/... ./lifecycle)
+while read -r folder; do packages+=("$folder"); done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${modules[@]}" |
+	sed "s|^$PWD|.|" | grep -vxFf <(printf '%s\n' "${sequential[@]}"))
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi

@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 	}
 	if dir := os.Getenv(hostEnv); dir != "" {
 		os.Exit(serveForEver(dir, os.Getenv(hostCanEnv)))
+	}
+	if err := flag.Set("test.parallel", "4"); err != nil { // a case waits for its processes half of its time
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -69,18 +73,15 @@ func started(tb testing.TB, cfg acp.Config) *acp.Engine {
 
 func suite(t *testing.T, can string) {
 	t.Helper()
-	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
+	enginetest.Run(t, enginetest.Harness{Program: true, Parallel: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
 		return started(tb, scripted(tb, dir, can))
 	}})
 }
 
 // B1, B11, D5, E2, I2, I6, I11: an agent that loads its sessions passes the suite, with a process
-// per turn.
+// per turn. .ci/search has the suite with an agent that resumes them without replaying.
 func TestAgentThatLoadsSessionsPassesTheSuite(t *testing.T) { suite(t, "load") }
-
-// B1, B11, D5, E2: an agent that resumes sessions without replaying them does, too.
-func TestAgentThatResumesSessionsPassesTheSuite(t *testing.T) { suite(t, "resume") }
 
 // D3, D4, D6: so does an agent without either, as a resident process.
 func TestResidentAgentPassesTheSuite(t *testing.T) { suite(t, "") }

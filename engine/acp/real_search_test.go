@@ -24,3 +24,6 @@ func TestQwenPassesTheSuite(t *testing.T) {
 		})
 	}
 }
+
+// B1, B11, D5, E2: an agent that resumes sessions without replaying them passes the suite.
+func TestAgentThatResumesSessionsPassesTheSuite(t *testing.T) { suite(t, "resume") }

@@ -316,6 +316,33 @@ func TestNoForbiddenFileNamesSleepsOrSkips(t *testing.T) {
 	})
 }
 
+// Rule 20: the packages that test.sh tests without the race detector start no goroutine, neither
+// they nor their tests.
+func TestPackagesWithoutTheRaceDetectorStartNoGoroutine(t *testing.T) {
+	text, err := os.ReadFile("../../test.sh")
+	require.NoError(t, err)
+	_, list, _ := strings.Cut(string(text), "\nsequential=(")
+	list, _, _ = strings.Cut(list, ")")
+	require.NotEmpty(t, list)
+	for _, folder := range strings.Fields(list) {
+		files, err := filepath.Glob(filepath.Join("../..", folder, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files, folder)
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(file, func(n ast.Node) bool {
+				_, starts := n.(*ast.GoStmt)
+				if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains([]string{"Go", "Parallel", "RunParallel"}, s.Sel.Name) {
+					starts = true
+				}
+				require.False(t, starts, "%s starts a goroutine: test it with the race detector", path)
+				return true
+			})
+		}
+	}
+}
+
 // imports reports whether the file imports the package.
 func imports(file *ast.File, path string) bool {
 	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {

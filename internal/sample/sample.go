@@ -24,12 +24,13 @@ func Has(i, parts int) bool {
 	return !divided || n%uint64(parts) == uint64(i%parts)
 }
 
-// Sequential skips a long test of a single goroutine under the race detector, which finds nothing
-// there and takes ten times as long. ./test.sh runs these packages without the detector as well.
+// Sequential skips a long test under the race detector that has a single goroutine, or whose
+// goroutines share only what other tests race for: the detector finds nothing there and takes ten
+// times as long. ./test.sh runs these packages without the detector as well, and .ci/search with it.
 func Sequential(tb testing.TB) {
 	tb.Helper()
-	if Race {
-		tb.Skip("this test has a single goroutine: ./test.sh runs it without the race detector")
+	if Raced(2) > 1 {
+		tb.Skip("./test.sh runs this test without the race detector")
 	}
 }
 

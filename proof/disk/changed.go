@@ -36,9 +36,9 @@ var notices = []notice{byOpen, byPages, byReading, byChecker, unused, unnoticed}
 // changed makes the given number of copies of a closed file, changes one random byte of each, and
 // inspects each copy.
 func changed(ctx context.Context, t *trace, times int, seed uint64) (map[notice]int, error) {
-	p := newPlatter(t.Ops, seed)
-	p.advance(len(t.Ops))
-	whole := p.image(loss{keeps: all})
+	ctx, cancel := context.WithTimeout(ctx, patience) // an inspection that never ends is a finding, too
+	defer cancel()
+	whole := t.whole(seed)
 	before, found, err := inspect(ctx, whole, nil)
 	if err != nil || found != unused {
 		return nil, fmt.Errorf("the file as it is: %s: %w", found, orNothing(err))
@@ -60,6 +60,13 @@ func changed(ctx context.Context, t *trace, times int, seed uint64) (map[notice]
 		})
 	}
 	return counts, inspecting.Wait()
+}
+
+// whole returns the closed file at the end of the trace.
+func (t *trace) whole(seed uint64) map[string][]byte {
+	p := newPlatter(t.Ops, seed)
+	p.advance(len(t.Ops))
+	return p.image(loss{keeps: all})
 }
 
 // inspect acts like an operator: it opens the file, has SQLite check it, reads all runs and checks
@@ -84,10 +91,10 @@ func inspect(ctx context.Context, image map[string][]byte, before []byte) (all [
 		return nil, byPages, nil
 	}
 	if all, err = dump(ctx, st); err != nil {
-		return nil, byReading, nil //nolint:nilerr // that is what was asked
+		return nil, byReading, ctx.Err() // else the error is what was asked
 	}
 	if judge(ctx, st, new(book)) != nil {
-		return nil, byChecker, nil
+		return nil, byChecker, ctx.Err()
 	}
 	if before != nil && string(all) != string(before) {
 		return nil, unnoticed, nil
