@@ -15,8 +15,9 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// grace is short: some tests have processes that ignore TERM.
-const grace = 300 * time.Millisecond
+// grace is short, since some tests have processes that ignore TERM, but long enough for a process to
+// exit on a busy machine.
+const grace = 2 * time.Second
 
 // patience bounds a wait; pause is the polling interval.
 const (
