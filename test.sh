@@ -12,13 +12,13 @@ sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./ho
 	./interaction ./internal/arch ./internal/docs ./internal/plainjson ./internal/reqmap ./lifecycle/internal/decide
 	./proof/licences ./proof/systems ./slots ./store/internal/entry)
 # These have long tests of a single goroutine, or of goroutines that other tests race with. They are run whole without the
-# race detector, and in a shorter form with it. On PostgreSQL the whole is shorter (-short), because each step waits for
-# the server.
+# race detector, and in a shorter form or not at all with it. On PostgreSQL the whole is shorter (-short), because each
+# step waits for the server.
 go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}"
 if [[ " $* " != *" -run"* ]]; then
-	go test -timeout 20m "$@" -run 'TestRequirements.*/G3|TestStories$|TestStorePassesTheSuite/machine|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
+	go test -timeout 20m "$@" -run 'TestRequirements.*/G3|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
 		./lifecycle ./store/sqlite ./proof/crash ./proof/disk
-	go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|TestStories$|TestStorePassesTheSuite/machine' ./store/postgres
+	go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|TestStorePassesTheSuite/machine' ./store/postgres
 fi
 . .ci/race.sh
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.

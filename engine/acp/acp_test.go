@@ -1,7 +1,6 @@
 package acp_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,7 @@ import (
 
 // grace is short, since some tests have processes that ignore TERM, but long enough for a process to
 // exit on a busy machine.
-const grace = 2 * time.Second
+const grace = time.Second
 
 // patience bounds a wait; pause is the polling interval.
 const (
@@ -36,9 +35,6 @@ func TestMain(m *testing.M) {
 	}
 	if dir := os.Getenv(hostEnv); dir != "" {
 		os.Exit(serveForEver(dir, os.Getenv(hostCanEnv)))
-	}
-	if err := flag.Set("test.parallel", "4"); err != nil { // a case waits for its processes half of its time
-		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -74,7 +70,7 @@ func started(tb testing.TB, cfg acp.Config) *acp.Engine {
 
 func suite(t *testing.T, can string) {
 	t.Helper()
-	enginetest.Run(t, enginetest.Harness{Program: true, Parallel: true, New: func(tb testing.TB, dir string) engine.Engine {
+	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
 		return started(tb, scripted(tb, dir, can))
 	}})

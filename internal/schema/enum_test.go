@@ -11,12 +11,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // N3: an enum and a const allow the values that the validator's own check allows, and are refused in its
 // words.
 func TestEnumsAllowWhatTheValidatorAllows(t *testing.T) {
+	sample.Sequential(t)
 	values := []string{`null`, `true`, `false`, `0`, `-0`, `0.0`, `1`, `1.0`, `10e-1`, `1e2`, `100`, `-1.50`, `-1.5`,
 		`9007199254740993`, `9007199254740992`, `0.1`, `1e-1`, `""`, `"1"`, `"n"`, `"true"`, `[]`, `[1]`, `[1.0]`,
 		`["1"]`, `[[]]`, `{}`, `{"a":1,"b":[2]}`, `{"b":[2.0],"a":1}`, `{"a":1}`, `["a","b"]`, `["as1:b"]`}
@@ -51,6 +53,7 @@ func TestEnumsAllowWhatTheValidatorAllows(t *testing.T) {
 // J10 N2: a value with many items is checked against an enum of many numbers within moments, not within
 // an hour: the validator itself compares each with each, as fractions.
 func TestAnEnumOfManyNumbersIsCheckedAtOnce(t *testing.T) {
+	sample.Sequential(t)
 	numbers := make([]string, 20_000)
 	for i := range numbers {
 		numbers[i] = fmt.Sprint(10_000 + i)
@@ -70,6 +73,7 @@ func TestAnEnumOfManyNumbersIsCheckedAtOnce(t *testing.T) {
 
 // J10 N2: a form with alternatives takes no value whose check would occupy a processor for minutes.
 func TestAFormBoundsTheWorkOfOneValue(t *testing.T) {
+	sample.Sequential(t)
 	branches := make([]string, 900)
 	for i := range branches {
 		branches[i] = fmt.Sprintf(`{"const":%d}`, i)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 func object(members int, schema func(i int) string) []byte {
@@ -22,6 +24,7 @@ func always(schema string) func(int) string { return func(int) string { return s
 // J10 N2: a schema that would occupy the host's memory or its processor is refused by its text,
 // before anything is compiled. Each of these took seconds to minutes, or hundreds of megabytes.
 func TestSchemasThatExhaustTheHostAreRefusedUncompiled(t *testing.T) {
+	sample.Sequential(t)
 	long := strings.Repeat("x", MaxSize-300_000)
 	for name, raw := range map[string][]byte{
 		"patterns":          object(2000, always(`{"pattern":"a{1,900}"}`)),
@@ -48,6 +51,7 @@ func TestSchemasThatExhaustTheHostAreRefusedUncompiled(t *testing.T) {
 
 // J10 N2: the estimate covers the memory of a compiled schema, so the cache keeps its limit.
 func TestTheEstimateOfMemoryCoversASchema(t *testing.T) {
+	sample.Sequential(t)
 	for name, raw := range map[string][]byte{
 		"members":     object(MaxSchemas-10, always(`{}`)),
 		"strings":     object(2000, always(`{"type":"string","description":"a text of some length","maxLength":100}`)),
@@ -82,6 +86,7 @@ func TestTheEstimateOfMemoryCoversASchema(t *testing.T) {
 
 // N2: the format "regex" parses a value and does not compile it.
 func TestTheFormatOfPatternsOnlyParses(t *testing.T) {
+	sample.Sequential(t)
 	s := MustCompile([]byte(`{"format":"regex"}`))
 	require.NoError(t, s.ValidateJSON([]byte(`7`)))
 	require.ErrorIs(t, s.ValidateJSON([]byte(`"("`)), ErrViolation)

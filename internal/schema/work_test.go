@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // J10 N3: a document that would occupy a processor is refused before it is checked, whatever makes
 // it expensive; the count is the test's clock. Similar documents of an ordinary size are checked.
 func TestDocumentsThatTakeTooLongAreNotChecked(t *testing.T) {
+	sample.Sequential(t)
 	list := func(n int, item string) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	named := func(n int) string {
@@ -56,6 +59,7 @@ func TestDocumentsThatTakeTooLongAreNotChecked(t *testing.T) {
 // J10: whether items are unique is decided in one pass, also for lists that make the validator's
 // hashes equal.
 func TestUniqueItemsAreComparedInOnePass(t *testing.T) {
+	sample.Sequential(t)
 	s := MustCompile([]byte(`{"uniqueItems":true}`))
 	for doc, unique := range map[string]bool{`[1,1.0]`: false, `[1,"1",true,null,[1],{"a":1}]`: true,
 		`[{"a":1,"b":2},{"b":2,"a":10e-1}]`: false, `["a\u0003b","a"]`: true, `[-1,1]`: true, `7`: true, `[]`: true} {
@@ -83,6 +87,7 @@ func TestUniqueItemsAreComparedInOnePass(t *testing.T) {
 // J10: whether a schema accepts every object is decided in bounded time, though there are more paths
 // through a schema than schemas.
 func TestPermissiveEndsInBoundedTime(t *testing.T) {
+	sample.Sequential(t)
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
 	for i := range 40 {
