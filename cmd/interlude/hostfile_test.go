@@ -243,20 +243,26 @@ func request(t *testing.T, method, address, body string) (int, http.Header, stri
 	return response.StatusCode, response.Header, string(text)
 }
 
-// L1: the example in docs/cli.md is a valid file.
+// L1: the configurations in docs/cli.md and docs/tutorials/install.md are valid files.
 func TestL1TheFileInTheDocumentCanBeUsed(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/cli.md")
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(doc), "```json\n")
-	require.True(t, found)
-	body, _, _ := strings.Cut(rest, "```")
 	t.Setenv("TICKETS_SECRET", "whsec_"+strings.Repeat("A", 32))
 	t.Setenv("SLACK_URL", "https://hooks.slack.com/services/x")
 	t.Setenv("MAIL_PASSWORD", "secret")
-	file := filepath.Join(t.TempDir(), "host.json")
-	require.NoError(t, os.WriteFile(file, []byte(body), 0o600))
-	h, err := readHostFile(file)
-	require.NoError(t, err)
+	t.Setenv("DESK_SECRET", "secret")
+	used := func(page string) *hostFile {
+		doc, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		require.NoError(t, err)
+		_, rest, found := strings.Cut(string(doc), "```json\n")
+		require.True(t, found)
+		body, _, _ := strings.Cut(rest, "```")
+		file := filepath.Join(t.TempDir(), "host.json")
+		require.NoError(t, os.WriteFile(file, []byte(body), 0o600))
+		h, err := readHostFile(file)
+		require.NoError(t, err)
+		return h
+	}
+	h := used("cli.md")
 	require.Equal(t, "code", h.Agent)
 	require.Len(t, h.Notify, 3)
+	require.NotNil(t, used("tutorials/install.md").SignIn)
 }

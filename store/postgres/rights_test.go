@@ -63,6 +63,20 @@ func TestNodeNeedsDocumentedRights(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
 }
 
+// The queries of the operators' guide, in its tables and programs, can be executed.
+func TestTheQueriesOfTheGuideWork(t *testing.T) {
+	w := elsewhere(t)
+	s := w.open(postgres.Options{})
+	w.furnish(s)
+	guide, err := os.ReadFile("../../docs/postgres.md")
+	require.NoError(t, err)
+	queries := regexp.MustCompile("`(SELECT [^`…]+)`|(?m)^ *(SELECT [^`…]+?);").FindAllStringSubmatch(string(guide), -1)
+	require.Greater(t, len(queries), 10)
+	for _, q := range queries {
+		w.exec(strings.ReplaceAll(q[1]+q[2], "'interlude'", "'"+w.schema+"'"))
+	}
+}
+
 // J7: roles with rights to each table from before the table of departures continue after its
 // migration.
 func TestRolesKeepTheirRightsThroughMigration(t *testing.T) {
