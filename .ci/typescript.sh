@@ -59,6 +59,7 @@ url=http://127.0.0.1:$port/interlude/api
 mkdir "$dir/package" "$dir/user"
 cp -r clients/typescript/. LICENSE "$dir/package/"
 cp "$source" clients/typescript/test/follow.ts "$dir/user/"
+{ echo 'declare const token: string;' && sed -n '/^```ts$/,/^```$/p' clients/typescript/README.md | grep -v '^```'; } >"$dir/user/readme.ts"
 ln -s "$tools/node_modules" "$dir/package/node_modules"
 cd "$dir/package"
 options='"strict": true, "noUncheckedIndexedAccess": true, "skipLibCheck": true, "types": [], "target": "es2022",
@@ -89,7 +90,7 @@ mkdir -p node_modules/@interlude-go/client
 tar -xzf "$tarball" -C node_modules/@interlude-go/client --strip-components 1
 ln -s "$tools/node_modules/openapi-fetch" "$tools/node_modules/openapi-typescript-helpers" node_modules/
 echo '{"type": "module"}' >package.json
-echo "{\"files\": [\"client.ts\", \"follow.ts\"], \"compilerOptions\": {$options}}" >tsconfig.json
+echo "{\"files\": [\"client.ts\", \"follow.ts\", \"readme.ts\"], \"compilerOptions\": {$options}}" >tsconfig.json
 "$tools/node_modules/.bin/tsc" -p . || fail "programs do not compile with the package"
 timeout 60 node client.js "$url" >client.log || { cat client.log "$dir/desk.log" >&2; fail "the client fails"; }
 grep -qx 'shipped' client.log || { cat client.log >&2; fail "the run does not end with the client's answer"; }
