@@ -83,7 +83,7 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 	write("jq", "#!/bin/sh\nsed -n 's/.*\"run_id\":\"\\([^\"]*\\)\".*/\\1/p'\n", 0o700) // as jq -r .run_id
 	write("answer.txt", "yes", 0o600)
 	write("rules.yaml", "version: \"1\"\nrules:\n- {rule: small, when: 'tool == \"pay\"', do: approve}\n", 0o600)
-	write("people.yaml", "people:\n- {id: ann, deputies: [{id: bob, from: 2020-01-01, until: 2099-01-01}]}\n- id: bob\n",
+	write("people.yaml", "people:\n- id: bob\n- {id: ann, deputies: [{id: bob, from: 2020-01-01, until: 2099-01-01}]}",
 		0o600)
 
 	ctx, stop := context.WithCancel(t.Context())

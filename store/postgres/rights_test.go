@@ -70,7 +70,8 @@ func TestTheQueriesOfTheGuideWork(t *testing.T) {
 	w.furnish(s)
 	guide, err := os.ReadFile("../../docs/postgres.md")
 	require.NoError(t, err)
-	queries := regexp.MustCompile("`(SELECT [^`…]+)`|(?m)^ *(SELECT [^`…]+?);").FindAllStringSubmatch(string(guide), -1)
+	query := regexp.MustCompile("`(SELECT [^`…]+)`|(?m)^ *(SELECT [^`…]+?);")
+	queries := query.FindAllStringSubmatch(string(guide), -1)
 	require.Greater(t, len(queries), 10)
 	for _, q := range queries {
 		w.exec(strings.ReplaceAll(q[1]+q[2], "'interlude'", "'"+w.schema+"'"))
