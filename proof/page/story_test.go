@@ -447,3 +447,33 @@ func TestL1ThePageIsAccessible(t *testing.T) {
 	ada.sees("Pay?")
 	ada.accessible("the list on a phone")
 }
+
+// L3: the README's picture, an inbox with four kinds of questions. With -screens it is replaced:
+// go test ./page -run TestL3TheReadmesPicture -screens ../docs/images
+func TestL3TheReadmesPicture(t *testing.T) {
+	w := openWorld(t)
+	refund := approval(t, "Pay back the order? The customer sent photos of a broken lamp.", "refund",
+		`{"order":"A-1032","amount":"84.50 EUR","reason":"arrived broken"}`)
+	refund.Subject.Risk = "high"
+	refund.To = &engine.Audience{Groups: []string{"finance"}}
+	region := engine.Question{Kind: engine.ChooseOne, Prompt: "Release 4.2 to which region first?",
+		Options: []engine.Option{{Label: "Europe", Value: "eu"}, {Label: "Asia", Value: "asia"}}}
+	address := engine.Question{Kind: engine.FillFields, Prompt: "Which address does the replacement go to?",
+		Schema: []byte(order)}
+	entry := openText("How should the migration be named in the changelog?")
+	for i, q := range []engine.Question{refund, region, address, entry} {
+		title := []string{"Refund for order A-1032", "Release 4.2", "Ticket 981", "Changelog entry"}[i]
+		team := []string{"support", "platform", "support", "docs"}[i]
+		id := []string{"order-1032", "release-42", "ticket-981", "docs-7"}[i]
+		w.ask(lifecycle.Spec{ID: id, Title: title, Labels: map[string]string{"team": team}}, q)
+	}
+	ada := w.open("ada", "#/inbox/order-1032/1")
+	for _, shown := range []string{"Pay back the order?", "84.50 EUR", "Release 4.2 to which region first?",
+		"Which address does the replacement go to?", "How should the migration be named"} {
+		ada.sees(shown)
+	}
+	for _, scheme := range []string{"dark", "light"} {
+		ada.scheme(scheme)
+		ada.picture("page-" + scheme)
+	}
+}
