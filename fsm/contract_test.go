@@ -106,7 +106,7 @@ func TestFactsHaveDistinctBits(t *testing.T) {
 	facts := map[fsm.Facts]string{
 		fsm.FactSlotHeld: "slot_held", fsm.FactInteractive: "interactive", fsm.FactSticky: "sticky",
 		fsm.FactHandlePresent:  "handle_present",
-		fsm.FactPendingMatches: "pending_matches", fsm.FactDeadlinePassed: "deadline_passed", fsm.FactStrict: "strict",
+		fsm.FactPendingMatches: "pending_matches", fsm.FactDeadlinePassed: "deadline_passed",
 		fsm.FactAutoDecisionLeft: "auto_decision_left", fsm.FactWorkerGone: "worker_gone",
 		fsm.FactContextLost: "context_lost",
 		fsm.FactRepeatable:  "repeatable", fsm.FactAttemptsExhausted: "attempts_exhausted",
@@ -117,6 +117,7 @@ func TestFactsHaveDistinctBits(t *testing.T) {
 		fsm.FactNotDoneSaid: "not_done_said", fsm.FactRepeatsExhausted: "repeats_exhausted",
 		fsm.FactPassing: "passing", fsm.FactHeld: "held", fsm.FactBudgetSpent: "budget_spent",
 		fsm.FactRuleMet: "rule_met", fsm.FactOwnWait: "own_wait",
+		fsm.FactWaitFails: "wait_fails", fsm.FactWaitDecides: "wait_decides",
 	}
 	require.Len(t, facts, len(contract.Load().Facts))
 	for fact, name := range facts {

@@ -143,9 +143,9 @@ func TestFactsHaveNames(t *testing.T) {
 	}
 	_, ok := FactNamed("moon_full")
 	require.False(t, ok)
-	require.True(t, (FactSticky | FactStrict).Has(FactStrict))
-	require.False(t, FactSticky.Has(FactSticky|FactStrict))
-	require.True(t, FactSticky.lacks(FactStrict))
+	require.True(t, (FactSticky | FactInteractive).Has(FactInteractive))
+	require.False(t, FactSticky.Has(FactSticky|FactInteractive))
+	require.True(t, FactSticky.lacks(FactInteractive))
 }
 
 func TestWaitKnowsEveryProfile(t *testing.T) {

@@ -131,15 +131,28 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	return at, question
 }
 
+// WaitOf returns the question's wait: its own, or the one that the waiting policy gives to a question
+// without one. The latter is stored only if another question of the same turn has its own.
+func (r *Run) WaitOf(q *interaction.Question) interaction.Wait {
+	if q.Wait != nil {
+		return *q.Wait
+	}
+	switch rule, _ := fsm.Wait(r.Profile, r.Strict); rule.OnDeadline {
+	case fsm.DeadlineAutoDecide:
+		return interaction.Wait{End: r.SessionTimeout, Then: interaction.ThenDecide}
+	case fsm.DeadlineFail:
+		return interaction.Wait{End: r.SessionTimeout, Then: interaction.ThenFail}
+	}
+	return interaction.Wait{}
+}
+
 // EndOf returns what happens to an open question without a reply, by its wait or the run's policy,
 // and when; zero: it waits without limit. An automatic decision that the run may no longer make
 // fails it.
 func (r *Run) EndOf(q *interaction.Question) (then interaction.Then, at time.Time) {
-	if q.Wait != nil {
-		then, at = cmp.Or(q.Wait.Then, interaction.ThenWait), q.EndsAt
-	} else {
-		rule, _ := fsm.Wait(r.Profile, r.Strict)
-		then, at = interaction.Then(rule.OnDeadline), r.Deadline
+	then, at = cmp.Or(r.WaitOf(q).Then, interaction.ThenWait), q.EndsAt
+	if q.Wait == nil {
+		at = r.Deadline
 	}
 	if then == interaction.ThenDecide && r.AutoDecisions >= r.MaxAutoDecisions {
 		then = interaction.ThenFail

@@ -118,7 +118,7 @@ func (t *texts) run(r *Run) {
 		}
 		t.text("the answer's decision", string(a.Decision))
 		t.text("the answer's question_digest", a.Digest)
-		t.text("the answer's door", a.Via)
+		t.text("the answer's front end", a.Via)
 		t.text("the answer's principal", a.For)
 		t.text("the answer's ref", a.Ref)
 		t.votes(a.Votes)
@@ -224,7 +224,7 @@ func (t *texts) settled(r *interaction.Record) {
 	t.text("the reply's digest", r.Digest)
 	t.text("the decision", string(r.Decision))
 	t.text("the digest that was seen", r.Seen)
-	t.text("the door", r.Via)
+	t.text("the front end", r.Via)
 	t.json("the value", r.Value)
 	t.session(r.Session)
 }

@@ -302,8 +302,8 @@ func (v *view) facts() contract.Facts {
 	if v.started != nil && v.started.data.Mode != "" {
 		known["interactive"] = v.started.data.Mode == "interactive"
 	}
-	if v.started != nil && v.started.data.Strict != nil && !v.group.own {
-		known["strict"] = *v.started.data.Strict
+	if !v.group.own {
+		v.addPolicyWait(known)
 	}
 	if !v.openUnknown {
 		known["own_wait"] = v.group.own
@@ -315,6 +315,35 @@ func (v *view) facts() contract.Facts {
 		known["sticky"] = v.profile == "sticky_process"
 	}
 	return known
+}
+
+// addPolicyWait adds how a question without a wait ends, as far as the waiting policy's rows that
+// the log allows agree.
+func (v *view) addPolicyWait(known contract.Facts) {
+	if v.started == nil || v.started.data.Strict == nil {
+		return
+	}
+	strict := *v.started.data.Strict
+	known["strict"] = strict // a guard of earlier contracts
+	rows, fail, decide := 0, 0, 0
+	for _, w := range v.l.Waiting {
+		if w.Strict != strict || v.profile != "" && v.profile != w.Profile {
+			continue
+		}
+		rows++
+		switch w.OnDeadline {
+		case "fail":
+			fail++
+		case "auto_decide":
+			decide++
+		}
+	}
+	if fail == 0 || fail == rows {
+		known["wait_fails"] = fail > 0
+	}
+	if decide == 0 || decide == rows {
+		known["wait_decides"] = decide > 0
+	}
 }
 
 // contradicts reports whether the known facts rule the guard out.

@@ -1,6 +1,7 @@
 package lifecycletest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -226,13 +227,15 @@ func (l *life) crash(run lifecycle.Run, event fsm.Event) func() {
 func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 	waiting := run.State == fsm.StateWaitingUser
 	lost := event == fsm.EventRestartReconcileFailed
+	policy, _ := l.model.Wait(string(run.Profile), l.v.strict)
+	end := cmp.Or(l.v.then, interaction.Then(policy.OnDeadline))
 	return contract.Facts{
 		"slot_held": event == fsm.EventTurnStarted || run.Slot, "interactive": true,
 		"sticky": run.Profile == fsm.ProfileStickyProcess || event == fsm.EventTurnNeedsInput &&
 			l.v.profile == fsm.ProfileStickyProcess,
 		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting,
 		"deadline_passed": waiting, "own_wait": waiting && l.v.then != "",
-		"strict":             l.v.strict && l.v.then == "" || l.v.then == interaction.ThenFail,
+		"wait_fails": end == interaction.ThenFail, "wait_decides": end == interaction.ThenDecide,
 		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost,
 		"rule_met": waiting && (event != fsm.EventInteractionRecorded || l.ruleMet(&run)), "repeatable": l.v.repeatable,
 		"repeats_exhausted": l.v.repeatable && run.Repeats >= lifecycle.DefaultMaxRepeats,

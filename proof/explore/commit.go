@@ -46,7 +46,7 @@ func (m *model) facts(r *Run) facts {
 	sc := &m.scenario
 	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) |
 		when(r.Session, handlePresent) |
-		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
+		when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
 		when(sc.MaxAttempt > 0 && int(r.Attempt-r.Yielded) >= sc.MaxAttempt, attemptsExhausted) | when(sc.NoRepeatLeft,
 		repeatsExhausted) | when(r.Held, heldFact) | when(sc.Budget && r.Spent, budgetSpent)
 }
@@ -54,11 +54,7 @@ func (m *model) facts(r *Run) facts {
 // factsOf returns the facts of a change. No limit applies to a turn that is held or returned
 // unexecuted.
 func (m *model) factsOf(r *Run, w *change) facts {
-	f := m.facts(r)
-	if w.extra&ownWait != 0 {
-		f &^= strict // the question says whether its end fails the run
-	}
-	f |= w.extra
+	f := m.facts(r) | w.extra
 	if w.hold {
 		f &^= repeatsExhausted
 	}

@@ -11,11 +11,13 @@ import (
 type interpreter struct {
 	l       *contract.Lifecycle
 	rulings map[query]ruling
-	// cells has, for each state and event, the facts that the guards mention. Other facts have no
-	// effect there.
-	cells [len(runStateNamesArray)][eventKinds]facts
-	gate  map[facts][]verdict
+	cells   cells
+	gate    map[facts][]verdict
 }
+
+// cells has, for each state and event, the facts that the guards mention. Other facts have no effect
+// there.
+type cells [len(runStateNamesArray)][eventKinds]facts
 
 // query is an event in a state, with the facts that hold.
 type query struct {

@@ -70,8 +70,10 @@ func (m *model) change(next *Run, w *change) {
 
 // endOwnWait returns the change that is due by the open question's own wait.
 func (w *walk) endOwnWait(r *Run) *change {
-	ch := &change{extra: pendingMatches | deadlinePassed | ownWait, id: r.Pending}
-	switch then := w.scenario.Then; {
+	then := w.scenario.Then
+	ch := &change{extra: pendingMatches | deadlinePassed | ownWait | when(then == thenFail, waitFails) |
+		when(then == thenDecide, waitDecides), id: r.Pending}
+	switch {
 	case r.Fired == 0:
 		ch.event = interactionStep
 	case then == thenDefault:
@@ -82,7 +84,6 @@ func (w *walk) endOwnWait(r *Run) *change {
 		ch.extra |= ruleMet
 	default:
 		ch.event = waitTimeout
-		ch.extra |= when(then == thenFail, strict)
 	}
 	return ch
 }

@@ -1,5 +1,11 @@
 package explore
 
+import (
+	"sync"
+
+	"github.com/interlude-go/interlude/contract"
+)
+
 // probe applies every event in a reached state, with every combination of facts that may hold in
 // addition to the record's. Each refusal must come from a rule, and the requirements must allow
 // each transition. It returns the broken promise, or "".
@@ -11,9 +17,10 @@ func (m *model) probe(s *State) string {
 	m.probed[k] = true
 	// the last two, and the first, are known only with the outcome of a turn
 	const storeClaim = passing | pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky |
-		ruleMet | ownWait
+		ruleMet | ownWait | waitFails | waitDecides
 	for event := range eventKinds {
-		for extra := facts(0); ; extra = (extra - storeClaim) & storeClaim { // every subset
+		extras := storeClaim & (m.rules.cells[k.from][event] | unchangedCells()[k.from][event])
+		for extra := facts(0); ; extra = (extra - extras) & extras { // every subset
 			r := m.rules.next(k.from, event, k.holds|extra)
 			switch {
 			case r.allowed() && !mayHappen(k.from, event, k.holds|extra):
@@ -24,13 +31,17 @@ func (m *model) probe(s *State) string {
 			case !r.allowed() && r.code != "GUARD_NOT_MET":
 				m.coverage.addRule(refusalID(r.rule, k.from.String(), event.String()))
 			}
-			if extra == storeClaim {
+			if extra == extras {
 				break
 			}
 		}
 	}
 	return ""
 }
+
+// unchangedCells are the cells of the contract in use: a changed contract may lack a fact that the
+// requirements mention.
+var unchangedCells = sync.OnceValue(func() cells { return newInterpreter(contract.Load()).cells })
 
 type probeKey struct {
 	from  runState
@@ -62,10 +73,9 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 	case interactionChanged:
 		return has(pendingMatches)
 	case autoDecided:
-		return has(pendingMatches|deadlinePassed|autoDecisionLeft|ruleMet) && !has(strict)
+		return has(pendingMatches | deadlinePassed | waitDecides | autoDecisionLeft | ruleMet)
 	case waitTimeout:
-		return has(pendingMatches|deadlinePassed) && (has(strict|sticky) || has(strict|ownWait) ||
-			!has(strict) && !has(autoDecisionLeft))
+		return has(pendingMatches|deadlinePassed) && (has(waitFails) || has(waitDecides) && !has(autoDecisionLeft))
 	case processLost:
 		return has(sticky)
 	case preserveWaiting:

@@ -81,6 +81,7 @@ var promises = []promise{
 			r := &s.Run
 			return r.Fired <= 1 && (r.Pending != 0 || r.Fired == 0 && r.Voted == 0 && r.Claim == 0 && r.To == 0)
 		}},
+	{"PI-30", "a question without a wait has the one that the requirements give it", waitRight},
 	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
 		return s.Run.State != running || s.Run.Owner != 0
 	}},
@@ -91,6 +92,17 @@ func slotRight(m *model, s *State) bool {
 	due := r.State == running || m.scenario.Sticky && r.Profile && (r.State == waiting || r.State == queued &&
 		r.Answer != 0)
 	return r.Slot == due
+}
+
+// waitRight checks the waiting policy against D1 to D4: the facts of a wait that ends follow from it.
+func waitRight(m *model, s *State) bool {
+	want := "auto_decide"
+	if m.scenario.Strict {
+		if want = "keep_waiting"; m.scenario.Sticky {
+			want = "fail"
+		}
+	}
+	return s.Run.State != waiting || m.scenario.Then != "" || m.policy.OnDeadline == want
 }
 
 func oneWorker(m *model, s *State) bool {

@@ -78,8 +78,10 @@ func (w *walk) expire(r *Run) *change {
 	if w.scenario.Then != "" {
 		return w.endOwnWait(r)
 	}
-	ch := &change{event: waitTimeout, extra: pendingMatches | deadlinePassed, id: r.Pending}
-	if w.policy.OnDeadline == "auto_decide" && w.facts(r)&autoDecisionLeft != 0 {
+	decides := w.policy.OnDeadline == "auto_decide"
+	ch := &change{event: waitTimeout, extra: pendingMatches | deadlinePassed | when(decides, waitDecides) |
+		when(w.policy.OnDeadline == "fail", waitFails), id: r.Pending}
+	if decides && w.facts(r)&autoDecisionLeft != 0 {
 		ch.event, ch.by = autoDecided, byDeadline
 		ch.extra |= ruleMet
 	}

@@ -66,7 +66,6 @@ const (
 	handlePresent
 	pendingMatches
 	deadlinePassed
-	strict
 	autoDecisionLeft
 	workerGone
 	contextLost
@@ -85,15 +84,17 @@ const (
 	budgetSpent
 	ruleMet
 	ownWait
+	waitFails
+	waitDecides
 )
 
 var factNames = []string{
-	"slot_held", "interactive", "sticky", "handle_present", "pending_matches", "deadline_passed", "strict",
+	"slot_held", "interactive", "sticky", "handle_present", "pending_matches", "deadline_passed",
 	"auto_decision_left", "worker_gone",
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
 	"schema_declared", "output_valid", "schema_permissive",
 	"not_done_said", "repeats_exhausted", "passing", "held", "budget_spent",
-	"rule_met", "own_wait",
+	"rule_met", "own_wait", "wait_fails", "wait_decides",
 }
 
 // when returns the fact if it holds, and the empty set otherwise.

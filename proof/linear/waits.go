@@ -206,10 +206,17 @@ func (now run) carryOut(c *Change) (after run, wrong string) {
 	return now, "the wait of question " + strconv.Itoa(first.id) + " does not end so"
 }
 
-// endFails reports whether the wait that is due now fails the run.
-func (now run) endFails() bool {
-	first, step := next(now.ownWaits())
-	return first != nil && !step && first.then == string(interaction.ThenFail)
+// ends reports whether the wait that ends now fails the run, and whether the engine decides: a
+// question's own wait, or the one of the run's policy.
+func (m *Model) ends(now run) (fails, decides bool) {
+	rule, _ := m.law.Wait(now.Profile, now.terms.Strict)
+	then := rule.OnDeadline
+	if first, step := next(now.ownWaits()); now.waits != "" {
+		if then = ""; first != nil && !step {
+			then = first.then
+		}
+	}
+	return then == string(interaction.ThenFail), then == string(interaction.ThenDecide)
 }
 
 // Until is when an Extend moves the end to.

@@ -82,9 +82,8 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	facts := then.facts()
 	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || len(c.After.Open) > 0 &&
 		c.After.Open[0].ID == now.Pending)
-	if now.waits != "" {
-		facts["own_wait"], facts["strict"] = true, now.endFails()
-	}
+	facts["own_wait"] = now.waits != ""
+	facts["wait_fails"], facts["wait_decides"] = m.ends(now)
 	facts["rule_met"] = c.Event != "interaction.recorded"
 	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
 	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
@@ -283,8 +282,8 @@ func (now run) facts() contract.Facts {
 	t := &now.terms
 	return contract.Facts{
 		"slot_held": now.Slot, "interactive": t.Interactive, "sticky": now.Profile == "sticky_process",
-		"handle_present": now.hasSession(),
-		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
+		"handle_present":     now.hasSession(),
+		"auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
 		"repeatable":         t.Repeatable,
 		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt-now.yielded >= t.MaxAttempts,
 		"held":               now.Held != "", "rule_met": true, "budget_spent": now.spent(),

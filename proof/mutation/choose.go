@@ -42,11 +42,13 @@ func (t trial) choose(ctx context.Context, src *source, temp string, all []mutan
 		return nil, 0, err
 	}
 	c := &chooser{trial: t, program: filepath.Join(temp, "woven.test"), in: w.in}
-	build := command(ctx, t.root, "go", "test", "-c", "-o", c.program, "-overlay", overlay, "./"+t.pkg)
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, took(build), fmt.Errorf("%s does not compile with all mutants: %w\n%s", t.pkg, err, out)
+	spent, err = t.build(ctx, overlay, t.pkg, c.program)
+	if err != nil {
+		return nil, spent, fmt.Errorf("with all mutants: %w", err)
 	}
-	return c, took(build), nil
+	var more time.Duration
+	c.also, more, err = t.buildAlso(ctx, overlay, temp)
+	return c, spent + more, err
 }
 
 // settle tries all mutants with this many workers. A mutant that the program does not contain gets

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,35 @@ func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	require.Equal(t, len(mutants)-2, together, "all but the constant and the text")
 	_, err = os.Stat(root + "/small/internal")
 	require.ErrorIs(t, err, os.ErrNotExist, "the tree must not be modified")
+}
+
+// A change that the package's own tests do not detect is tried with other packages' tests.
+func TestAlsoTriesTestsOfOtherPackages(t *testing.T) {
+	root, mutants := small(t)
+	other := filepath.Join(root, "other")
+	require.NoError(t, os.Mkdir(other, 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "other_test.go"), []byte("package other\n\nimport (\n\t\"testing\"\n"+
+		"\n\t\"example.org/sm/small\"\n)\n\nfunc TestOther(t *testing.T) {\n\tif small.Untested(true, false) || "+
+		"small.Hidden != 6 {\n\t\tt.Fail()\n\t}\n}\n\nfunc TestFails(t *testing.T) { t.Fail() }\n"), 0o600))
+	src, err := load(t.Context(), root, "small")
+	require.NoError(t, err)
+	for i := range mutants {
+		m := &mutants[i]
+		if m.status = runnable; src.check(m.file, m.source) != nil || strings.HasPrefix(m.after, "n++") {
+			m.status = notViable
+		}
+	}
+	tr := trial{root: root, pkg: "small", patience: 3 * time.Second, also: parseSuites("other:Other")}
+	tr.also[0].patience = 3 * time.Second
+	c, _, err := tr.choose(t.Context(), src, t.TempDir(), mutants)
+	require.NoError(t, err)
+	_, err = c.settle(t.Context(), mutants, 2)
+	require.NoError(t, err)
+	for _, m := range mutants {
+		if m.status == lived {
+			require.Equal(t, "for n >= 5 {", m.after)
+		}
+	}
 }
 
 // A constant takes its type from its context, and keeps it in the call that replaces it.

@@ -19,6 +19,7 @@
 //	go run ./mutation -packages lifecycle -files wait  # only files named so; only their share is judged
 //	go run ./mutation -packages interaction -together -slow LinearTime     # tests to be executed if no other one fails
 //	go run ./mutation -packages lifecycle -together -again list   # only the changes that -survivors printed into list
+//	go run ./mutation -packages lifecycle/internal/decide -together -also lifecycle:Stories,lifecycle
 //	go run ./mutation -packages lifecycle -together -sample 200 -seed 7    # 200 random changes; only they are judged
 //
 // Compiling takes most of the time. With -together, gremlins only finds the changes. Each operator
@@ -26,6 +27,9 @@
 // for each change, which an environment variable names. A change that a call cannot express, of a
 // constant or a text, is tried with a separate program as before. A changed operator keeps its
 // operands there: a && b && c becomes (a || b) && c, though the line is printed without brackets.
+//
+// With -also, a change that the package's own tests do not detect is tried with tests of other
+// packages, in the given order: stories tell what decide decides.
 //
 // The changes are made in a copy of the tree, uncommitted files included; the tree itself is not
 // modified. GOFLAGS is passed on: GOFLAGS=-short makes it faster. A change that makes a loop

@@ -62,6 +62,7 @@ type hunt struct {
 	seed        uint64         // the seed of the sample
 	listed      map[entry]bool // the only mutants that are tried; all when nil
 	slow        string         // tests that are executed last; a regular expression
+	also        []suite        // tests of other packages
 }
 
 // unleash runs gremlins on the package of the module at root and returns its report. Spent is CPU

@@ -51,6 +51,12 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.Uint64Var(&h.seed, "seed", 1, "seed of the sample")
 	flags.StringVar(&h.slow, "slow", "", "tests whose name has a match of this regular expression are executed only "+
 		"if no other one detects the change; with -together")
+	flags.Func("also", "other folders whose tests may detect a change that the package's own do not, such as "+
+		"lifecycle:Stories,lifecycle, each with an optional regular expression for the names of its tests; with -together",
+		func(s string) error {
+			h.also = parseSuites(s)
+			return nil
+		})
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
@@ -63,8 +69,8 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if (h.sample > 0 || h.listed != nil) && !h.together {
-		return errors.New("-sample and -again need -together: gremlins tries all that it finds")
+	if (h.sample > 0 || h.listed != nil || h.also != nil) && !h.together {
+		return errors.New("-sample, -again and -also need -together: gremlins tries all that it finds")
 	}
 	if *verbose {
 		h.progress = os.Stderr
@@ -132,7 +138,12 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 		return nil, 0, err
 	}
 	began := time.Now()
-	t := trial{root: root, pkg: pkg, flags: src.flags, slow: h.slow}
+	t := trial{root: root, pkg: pkg, flags: src.flags, slow: h.slow, also: slices.Clone(h.also)}
+	for i := range t.also {
+		if t.also[i].flags, err = testFlags(ctx, root, t.also[i].pkg); err != nil {
+			return nil, 0, err
+		}
+	}
 	args := append([]string{"test", "-count=1", "./" + pkg}, t.flags...)
 	if out, err := command(ctx, root, "go", args...).CombinedOutput(); err != nil {
 		return nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
@@ -192,7 +203,10 @@ func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (s
 		return spent, err
 	}
 	began := time.Now()
+	also := c.also
+	c.also = nil
 	became, more, err := c.run(ctx, c.program, mutant{}, chosen.Variable+"=0")
+	c.also = also
 	spent += more
 	if err == nil && became != lived {
 		err = fmt.Errorf("the tests of %s fail with no mutant chosen", t.pkg)
@@ -201,6 +215,19 @@ func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (s
 		return spent, err
 	}
 	c.patience = h.limit(time.Since(began)) // the first one counts how long the tests compile, too
+	for i := range c.also {
+		c.also[i].patience = time.Hour
+		began = time.Now()
+		became, more, err := c.runIn(ctx, c.also[i], mutant{}, []string{chosen.Variable + "=0"})
+		spent += more
+		if err == nil && became != lived {
+			err = fmt.Errorf("the tests of %s fail with no mutant chosen", c.also[i].pkg)
+		}
+		if err != nil {
+			return spent, err
+		}
+		c.also[i].patience = h.limit(time.Since(began))
+	}
 	more, err = c.settle(ctx, all, h.workers)
 	return spent + more, err
 }

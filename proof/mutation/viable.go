@@ -28,6 +28,9 @@ type source struct {
 	flags    []string // flags of the test program
 }
 
+// rapidFlags: a counter-example need not be small.
+var rapidFlags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
+
 // load lists and parses the package in the folder below root.
 func load(ctx context.Context, root, pkg string) (*source, error) {
 	cmd := command(ctx, root, "go", "list", "-export", "-deps",
@@ -50,8 +53,7 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 		exports[p.ImportPath] = p.Export
 		s.path, s.dir, s.names, s.flags = p.ImportPath, p.Dir, p.GoFiles, nil // go list prints the package itself last
 		if slices.Contains(slices.Concat(p.TestImports, p.XTestImports), "pgregory.net/rapid") {
-			// a counter-example need not be small
-			s.flags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
+			s.flags = rapidFlags
 		}
 	}
 	s.importer = importer.ForCompiler(s.set, "gc", func(path string) (io.ReadCloser, error) {
@@ -67,6 +69,18 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 		}
 	}
 	return s, s.check("", nil)
+}
+
+// testFlags are the flags of another package's test program.
+func testFlags(ctx context.Context, root, pkg string) ([]string, error) {
+	out, err := command(ctx, root, "go", "list", "-test", "-deps", "./"+pkg).Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", pkg, said(err))
+	}
+	if bytes.Contains(out, []byte("\npgregory.net/rapid\n")) {
+		return slices.Clone(rapidFlags), nil
+	}
+	return nil, nil
 }
 
 // check type-checks the package with the text in place of the file's, and returns the error, if

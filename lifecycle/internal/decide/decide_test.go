@@ -58,6 +58,41 @@ func TestDeadlineIsFiredOnTime(t *testing.T) {
 	}
 }
 
+// D1 D2 D3 D4 K7: a question without a wait ends like one whose own wait is the policy's. An answer at
+// the end has its question's Ref.
+func TestK7AQuestionWithoutAWaitHasThePolicys(t *testing.T) {
+	for _, profile := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
+		for i := range 4 {
+			plain := parked()
+			plain.Profile, plain.Strict, plain.MaxAutoDecisions = profile, i < 2, i%2
+			policy, _ := fsm.Wait(plain.Profile, plain.Strict)
+			plain.Session = &interaction.SessionHandle{Data: []byte("s")}
+			plain.Open[0].Ref, plain.Open[0].AskedAt = "call-1", noon.Add(-time.Second)
+			own := plain
+			wait := plain.WaitOf(&plain.Open[0])
+			own.Open = []interaction.Question{plain.Open[0]}
+			own.Open[0].Wait = &wait
+			own.Open[0].StartWait()
+			cm, err := Deadline(&plain, noon)
+			if policy.OnDeadline == fsm.DeadlineKeepWaiting {
+				require.True(t, Refused(err))
+				require.Zero(t, own.Open[0].NextDue())
+				continue
+			}
+			require.NoError(t, err)
+			same, err := Deadline(&own, noon)
+			require.NoError(t, err)
+			require.Equal(t, cm.Run.State, same.Run.State)
+			require.Equal(t, cm.Run.Answers, same.Run.Answers)
+			if cm.Run.Error != nil {
+				require.Equal(t, cm.Run.Error.Code, same.Run.Error.Code)
+			} else {
+				require.Equal(t, "call-1", same.Run.Answers[0].Ref)
+			}
+		}
+	}
+}
+
 // J5: a deadline of a run that is held falls due as it would otherwise: an automatic decision is
 // stored and waits, and a run that may not decide any more fails.
 func TestJ5ADeadlineOfAHeldRun(t *testing.T) {

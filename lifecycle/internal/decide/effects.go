@@ -155,7 +155,6 @@ func factsOf(r *store.Run, e *effects) fsm.Facts {
 		factIf(r.Mode == fsm.ModeInteractive, fsm.FactInteractive) |
 		factIf(profile == fsm.ProfileStickyProcess, fsm.FactSticky) |
 		factIf((r.HasSession() || e.turn.session != nil) && !e.turn.sessionLost, fsm.FactHandlePresent) |
-		factIf(r.Strict && !e.facts.Has(fsm.FactOwnWait), fsm.FactStrict) |
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(repeatable, fsm.FactRepeatable) |
 		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |

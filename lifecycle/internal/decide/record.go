@@ -202,8 +202,8 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 	if waits {
 		startWaits(next)
 		setDeadline(next)
-	} else if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
-		next.Deadline = now.Add(next.SessionTimeout)
+	} else if wait := next.WaitOf(&next.Open[0]); wait.Then != "" {
+		next.Deadline = now.Add(wait.End)
 	}
 }
 
@@ -212,20 +212,11 @@ func startWaits(next *store.Run) {
 	for i := range next.Open {
 		q := &next.Open[i]
 		if q.Wait == nil {
-			q.Wait = policyWait(next)
+			wait := next.WaitOf(q)
+			q.Wait = &wait
 		}
 		q.StartWait()
 	}
-}
-
-func policyWait(r *store.Run) *interaction.Wait {
-	switch rule, _ := fsm.Wait(r.Profile, r.Strict); rule.OnDeadline {
-	case fsm.DeadlineAutoDecide:
-		return &interaction.Wait{End: r.SessionTimeout, Then: interaction.ThenDecide}
-	case fsm.DeadlineFail:
-		return &interaction.Wait{End: r.SessionTimeout, Then: interaction.ThenFail}
-	}
-	return &interaction.Wait{}
 }
 
 // setDeadline sets the deadline to the earliest step or end of the questions' waits, if any.
