@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Rehearses a release: serves every module as its next tag would give it, from a folder that is a module proxy, and uses them as anybody would who has
-# no clone: go get, a host's program, go install of the programs. With -tidy it only brings the go.mod and go.sum of the programs' modules up to date
+# no clone: go get, a host's program, go install of the programs. With -fresh it also measures the installation on a root that has only Go, with an
+# empty build cache. With -tidy it only brings the go.mod and go.sum of the programs' modules up to date
 # (go mod tidy cannot do that here: what they require is not published, and they have no replace lines).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,11 +71,28 @@ cd "$dir" # outside of every module
 began=$(date +%s%N)
 for program in cmd/interlude cmd/interlude-bench examples/quickstart; do
 	GOPROXY="file://$dir/proxy,file://$dir/mod/cache/download" go install "$house/$program@$version" 2>"$dir/log" || { cat "$dir/log" >&2; fail "go install $program"; }
-	[ $program != cmd/interlude ] || started go-install "$GOBIN/interlude"
+	[ $program != cmd/interlude ] || started go-install-with-warm-build-cache "$GOBIN/interlude"
 done
 bin/interlude version | grep -qF "$version" || fail "interlude does not know its version"
 bin/interlude new "$dir/skill"
 printf '3\nyes\n' | bin/interlude run -agent demo "$dir/skill" || fail "interlude run"
 bin/interlude-bench -store memory -runs 20 -concurrency 4 -deadlines 0 || fail "interlude-bench"
 printf '2\nyes\nlemonade\n' | bin/quickstart || fail "quickstart"
+if [ "${1:-}" = -fresh ]; then
+	fresh=$dir/fresh
+	mkdir -p "$fresh"/{usr/local/go,ours,others,tmp,dev,root}
+	# shellcheck disable=SC2016
+	install_and_run=(unshare --mount bash -ec 'fresh=$1 dir=$2 package=$3
+		shift 3
+		mount --bind "$goroot" "$fresh/usr/local/go"
+		mount --bind "$dir/proxy" "$fresh/ours"
+		mount --bind "$dir/mod/cache/download" "$fresh/others"
+		mount --rbind /dev "$fresh/dev"
+		env -i HOME=/root PATH=/usr/local/go/bin GOROOT=/usr/local/go GOPROXY=file:///ours,file:///others GOSUMDB=off GOTOOLCHAIN=local \
+			unshare --root "$fresh" --wd /root /usr/local/go/bin/go install "$package"
+		exec env -i HOME=/root unshare --root "$fresh" --wd /root /root/go/bin/interlude "$@"' fresh "$fresh" "$dir" "$house/cmd/interlude@$version")
+	settings=(goroot="$(go env GOROOT)") patience=24000
+	began= started go-install-on-a-fresh-root "${install_and_run[@]}"
+	echo "publish: the build cache was empty; the modules came from folders, so downloads are not in this time"
+fi
 echo "publish: $(wc -l <<<"$modules") modules can be published as $version; see RELEASING.md"

@@ -5,22 +5,24 @@ has() {
 	local response
 	response=$(curl -sf "$1") && grep -qi "$2" <<<"$response"
 }
-# started NAME PROGRAM… starts the program in an empty folder and waits for its first question
-# on the page. It prints the time since then, or since $began.
+settings=() # variables of the program
+# started NAME PROGRAM… starts the program in an empty folder and waits for its first question, or $question, on the page.
+# It prints the time since then, or since $began.
 started() {
-	local name=$1 began=${began:-$(date +%s%N)} home=$dir/home-$1 page probes
+	local name=$1 began=${began:-$(date +%s%N)} home=$dir/home-$1 page probes asked=
 	shift
 	mkdir "$home"
-	(cd "$home" && exec env -i HOME="$home" PATH=/usr/bin:/bin "$@" serve -json -listen 127.0.0.1:0 -probes 127.0.0.1:0 \
+	(cd "$home" && exec env -i HOME="$home" PATH=/usr/bin:/bin "${settings[@]}" "$@" serve -json -listen 127.0.0.1:0 -probes 127.0.0.1:0 \
 		>"$dir/$name.out" 2>"$dir/$name.log") &
 	server=$!
-	for _ in $(seq 600); do
+	for _ in $(seq "${patience:-600}"); do
 		page=$(sed -n 's/.*"page":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
 		probes=$(sed -n 's/.*"probes":"\([^"]*\)".*/\1/p' "$dir/$name.out" 2>/dev/null || true)
-		if [ -n "$page" ] && has "${page}api/inbox" 'How shall it sound'; then break; fi
+		if [ -n "$page" ] && has "${page}api/inbox" "${question:-How shall it sound}"; then asked=yes && break; fi
 		kill -0 $server 2>/dev/null || { cat "$dir/$name.log" >&2; fail "$name: the program ends"; }
 		sleep 0.05
 	done
+	[ -n "$asked" ] || { cat "$dir/$name.log" >&2; fail "$name: no question appears"; }
 	echo "$name: the first question was on the page $((($(date +%s%N) - began) / 1000000)) ms after the start"
 	has "$page" '<!doctype html>' || fail "$name: there is no page"
 	has "$probes/readyz" '"ready"' || fail "$name is not ready"

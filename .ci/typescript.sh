@@ -16,6 +16,7 @@ fail() { echo "typescript: $*" >&2; exit 1; }
 for need in node npm; do
 	command -v $need >/dev/null || fail "$need is missing: install Node.js 20 or newer with npm"
 done
+[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || fail "node is $(node --version): install Node.js 20 or newer"
 # installed succeeds if all packages are installed in these versions.
 installed() {
 	local package

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 const packaging = "../../packaging/"
@@ -67,31 +71,40 @@ func TestR1TheImageIsMinimal(t *testing.T) {
 	require.Contains(t, text, `ENTRYPOINT ["/usr/bin/interlude"]`)
 }
 
-// R1: the configuration in compose.yaml is valid, and its containers have no rights.
-func TestR1ComposeIsComplete(t *testing.T) {
-	var file struct {
-		Name     string
-		Services map[string]struct {
-			Image       string
-			Command     []string
-			Environment map[string]string
-			ReadOnly    bool                                  `yaml:"read_only"`
-			CapDrop     []string                              `yaml:"cap_drop"`
-			SecurityOpt []string                              `yaml:"security_opt"`
-			DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
-			Configs     []struct{ Source, Target string }
-			Volumes     []string
-			Ports       []string
-			Restart     string
-			Healthcheck map[string]any
-			StopGrace   string `yaml:"stop_grace_period"`
-		}
-		Configs map[string]struct{ Content string }
-		Volumes map[string]struct{}
+// composeFile is compose.yaml, as far as the project uses it.
+type composeFile struct {
+	Name     string
+	Services map[string]struct {
+		Image       string
+		Command     []string
+		Environment map[string]string
+		ReadOnly    bool                                  `yaml:"read_only"`
+		CapDrop     []string                              `yaml:"cap_drop"`
+		SecurityOpt []string                              `yaml:"security_opt"`
+		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+		Configs     []struct{ Source, Target string }
+		Volumes     []string
+		Ports       []string
+		Restart     string
+		Healthcheck map[string]any
+		StopGrace   string `yaml:"stop_grace_period"`
 	}
+	Configs map[string]struct{ Content string }
+	Volumes map[string]struct{}
+}
+
+// composed reads compose.yaml. The token's hash is that of "open".
+func composed(t *testing.T) (file composeFile, host string) {
+	t.Helper()
 	in := yaml.NewDecoder(strings.NewReader(packagingFile(t, "compose.yaml")))
 	in.KnownFields(true)
 	require.NoError(t, in.Decode(&file))
+	return file, regexp.MustCompile(`\$\{TOKEN_HASH[^}]*\}`).ReplaceAllString(file.Configs["host"].Content, hashOf("open"))
+}
+
+// R1: the configuration in compose.yaml is valid, and its containers have no rights.
+func TestR1ComposeIsComplete(t *testing.T) {
+	file, host := composed(t)
 	for name, service := range file.Services {
 		for other := range service.DependsOn {
 			require.Contains(t, file.Services, other)
@@ -109,12 +122,92 @@ func TestR1ComposeIsComplete(t *testing.T) {
 			require.Contains(t, service.Environment["INTERLUDE_DB"], "postgres://interlude@postgres/interlude", name)
 		}
 	}
-	host := regexp.MustCompile(`\$\{TOKEN_HASH[^}]*\}`).ReplaceAllString(file.Configs["host"].Content, hashOf("x"))
 	path := filepath.Join(t.TempDir(), "host.json")
 	require.NoError(t, os.WriteFile(path, []byte(host), 0o600))
 	read, err := readHostFile(path)
 	require.NoError(t, err)
 	require.NotNil(t, read.SignIn)
+}
+
+// R1: what compose.yaml starts works without Compose: the job creates the tables, and then the page
+// asks for the token, with the variables and the configuration of the file. Only addresses differ.
+func TestR1WhatComposeStartsWorks(t *testing.T) {
+	file, host := composed(t)
+	dsn := pgtest.DSN(t)
+	start := func(service string, command ...string) *exec.Cmd {
+		cmd := calling(t, command...)
+		cmd.Dir = t.TempDir()
+		for name, value := range file.Services[service].Environment {
+			switch name {
+			case "INTERLUDE_DB":
+				value = dsn
+			case "INTERLUDE_CONFIG":
+				require.Equal(t, file.Services[service].Configs[0].Target, value)
+				value = filepath.Join(cmd.Dir, "host.json")
+				require.NoError(t, os.WriteFile(value, []byte(host), 0o600))
+			}
+			if name != "PGPASSWORD" { // the test's server is asked in the DSN
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+		}
+		return cmd
+	}
+	out, err := start("migrate", file.Services["migrate"].Command...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, file.Services["interlude"].Command, "the image's command is serve")
+	cmd := start("interlude", "serve", "-json")
+	cmd.Env = append(cmd.Env, "INTERLUDE_LISTEN=127.0.0.1:0")
+	lines, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(lines).ReadString('\n')
+	require.NoError(t, err)
+	var said announced
+	require.NoError(t, json.Unmarshal([]byte(line), &said))
+	status, _, _ := request(t, http.MethodGet, said.Page, "")
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, _, page := request(t, http.MethodGet, strings.Replace(said.Page, "http://", "http://admin:open@", 1), "")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, page, "<!doctype html>")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait())
+}
+
+// R1: files that name a version name the next one, which the modules require of each other.
+func TestR1FilesNameTheNextVersion(t *testing.T) {
+	required, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`interlude-go/interlude v(\S+)`).FindSubmatch(required)
+	require.NotNil(t, found)
+	for name, where := range map[string]string{
+		"compose.yaml":                       `\$\{INTERLUDE_VERSION:-([^}]*)\}`,
+		"kubernetes/interlude.yaml":          `ghcr\.io/interlude-go/interlude:(\S+)`,
+		"kubernetes/migrate.yaml":            `ghcr\.io/interlude-go/interlude:(\S+)`,
+		"../clients/typescript/package.json": `"version": "([^"]*)"`,
+		"../docs/tutorials/install.md":       `interlude_(\d[^_]*)_linux`,
+	} {
+		all := regexp.MustCompile(where).FindAllStringSubmatch(packagingFile(t, name), -1)
+		require.NotEmpty(t, all, name)
+		for _, one := range all {
+			require.Equal(t, string(found[1]), one[1], "%s: see RELEASING.md, step 2", name)
+		}
+	}
+}
+
+// R1: the scripts of the packages are valid, and may be executed. (.ci/rehearse.sh installs, upgrades,
+// removes and purges the package in a fresh root.)
+func TestR1TheScriptsOfPackagesAreValid(t *testing.T) {
+	var file struct{ Scripts map[string]string }
+	require.NoError(t, yaml.Unmarshal([]byte(packagingFile(t, "nfpm.yaml")), &file))
+	require.Len(t, file.Scripts, 3)
+	for _, script := range file.Scripts {
+		path := filepath.Join(packaging, "..", script)
+		out, err := exec.Command("sh", "-n", path).CombinedOutput()
+		require.NoError(t, err, string(out))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.NotZero(t, info.Mode()&0o111, script)
+	}
 }
 
 // manifest is a Kubernetes manifest.
@@ -135,6 +228,7 @@ type manifest struct {
 
 type pod struct {
 	Automount       *bool          `yaml:"automountServiceAccountToken"`
+	ServiceLinks    *bool          `yaml:"enableServiceLinks"`
 	Grace           int            `yaml:"terminationGracePeriodSeconds"`
 	RestartPolicy   string         `yaml:"restartPolicy"`
 	SecurityContext map[string]any `yaml:"securityContext"`
@@ -190,6 +284,7 @@ func TestR1ManifestsAreComplete(t *testing.T) {
 			continue
 		}
 		require.False(t, *p.Automount)
+		require.False(t, *p.ServiceLinks, "its variables could be a flag's")
 		require.Equal(t, true, p.SecurityContext["runAsNonRoot"])
 		c := p.Containers[0]
 		require.Equal(t, map[string]any{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,

@@ -53,26 +53,27 @@ func (h *hostFile) directory(log *slog.Logger) (lifecycle.Directory, error) {
 	return people.Open(h.Directory, log)
 }
 
-// openSignIn opens the tables of sessions and tokens if the configuration needs them. Close the
-// database at the end.
-func (s *signIn) openSignIn(ctx context.Context, d *console.Database, page string, log *slog.Logger) (*sql.DB, error) {
-	if s == nil || s.OpenID == nil && !s.StoredTokens {
-		return nil, nil //nolint:nilnil // nothing to close
+// openPeople opens the tables of sessions, tokens and people who have left, if the configuration
+// has people. Close the database at the end; it is nil without a store.
+func (h *hostFile) openPeople(ctx context.Context, d *console.Database, log *slog.Logger) (*signin.Store, *sql.DB,
+	error) {
+	if h.SignIn == nil && h.Directory == "" {
+		return nil, nil, nil
 	}
 	store, db, err := openPeople(ctx, d)
-	if err != nil {
-		return nil, err
+	if err != nil || h.SignIn == nil || h.SignIn.OpenID == nil && !h.SignIn.StoredTokens {
+		return store, db, err
 	}
 	cfg := signin.Config{Store: store, Logger: log}
-	if o := s.OpenID; o != nil {
+	if o := h.SignIn.OpenID; o != nil {
 		cfg.Issuer, cfg.ClientID, cfg.ClientSecret = o.Issuer, o.ClientID, os.Getenv(o.SecretEnv)
-		cfg.Scopes, cfg.UserClaim, cfg.GroupsClaim, cfg.Page = o.Scopes, o.UserClaim, o.GroupsClaim, page
+		cfg.Scopes, cfg.UserClaim, cfg.GroupsClaim, cfg.Page = o.Scopes, o.UserClaim, o.GroupsClaim, h.Page
 		cfg.Lifetime = time.Duration(o.Hours) * time.Hour
 	}
-	if s.people, err = signin.New(cfg); err != nil {
-		return nil, errors.Join(misusef("%w", err), db.Close())
+	if h.SignIn.people, err = signin.New(cfg); err != nil {
+		return nil, nil, errors.Join(misusef("%w", err), db.Close())
 	}
-	return db, nil
+	return store, db, nil
 }
 
 // openPeople opens the tables, on PostgreSQL in the database of the runs, on SQLite in the file of
@@ -95,10 +96,11 @@ func openPeople(ctx context.Context, d *console.Database) (*signin.Store, *sql.D
 }
 
 var tokenVerb = command.Verb{
-	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON", Does: "manage the tokens of programs",
+	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON|return PERSON",
+	Does: "manage the tokens of programs, and end everything of a person who leaves",
 	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
-		"or openid. leave ends all tokens, sessions and claims of a person; block the person at the provider " +
-		"first, and remove them from the directory, which ends their deputyships.",
+		"or openid. leave ends all tokens, sessions, claims and deputyships of a person, and refuses new ones and " +
+		"every other call, until return. It reaches hosts within five seconds: repeat it if the person was at work.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		t := &tokenCall{db: console.NewDatabase(f)}
 		f.StringVar(&t.scope, "scope", string(signin.ScopeAnswer), "the `calls` that the token permits: view, answer or "+
@@ -124,9 +126,9 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 	if len(c.Args) > 0 {
 		task, arg = c.Args[0], strings.Join(c.Args[1:], " ")
 	}
-	wanted := map[string]int{"create": 2, "list": 1, "revoke": 2, "leave": 2}[task]
+	wanted := map[string]int{"create": 2, "list": 1, "revoke": 2, "leave": 2, "return": 2}[task]
 	if wanted == 0 || len(c.Args) != wanted {
-		return misused, misusef("want token create PERSON, token list, token revoke ID or token leave PERSON")
+		return misused, misusef("want token create PERSON, list, revoke ID, leave PERSON or return PERSON")
 	}
 	st, err := t.db.OpenExisting(ctx) // a wrong -db must not create a file
 	if err != nil {
@@ -146,6 +148,10 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 			record.Expires = now.Add(t.lasts)
 		}
 		token, record, err := store.CreateToken(ctx, record, now)
+		if errors.Is(err, signin.ErrLeft) {
+			return failed, command.Refusef("%w; interlude token return %s admits the person again", err,
+				command.Quote(arg))
+		}
 		if err != nil {
 			return misused, misusef("%w", err)
 		}
@@ -168,13 +174,18 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 			return failed, err
 		}
 		defer client.Close()
-		return succeeded, errors.Join(store.EndSessions(ctx, arg, now), endClaims(ctx, client, arg))
+		return succeeded, errors.Join(store.Leave(ctx, arg, now), endClaims(ctx, client, arg))
+	case "return":
+		if known, err := store.Return(ctx, arg); err != nil || !known {
+			return failed, cmp.Or(err, command.Refusef("%.80q has not left", arg))
+		}
 	}
 	return succeeded, nil
 }
 
-// endClaims releases all claims by a person, and by deputies for that person.
+// endClaims releases all claims by a person, in any spelling, and by deputies for that person.
 func endClaims(ctx context.Context, client *lifecycle.Client, person string) error {
+	is := func(id string) bool { return id != "" && signin.FoldID(id) == signin.FoldID(person) }
 	for q := (lifecycle.InboxQuery{}); ; {
 		page, err := client.Inbox(ctx, q)
 		if err != nil {
@@ -183,7 +194,7 @@ func endClaims(ctx context.Context, client *lifecycle.Client, person string) err
 		for i := range page.Questions {
 			o := &page.Questions[i]
 			c := o.Question.Claim
-			if !c.Lasts(client.Now()) || c.Actor != person && c.For != person {
+			if !c.Lasts(client.Now()) || !is(c.Actor) && !is(c.For) {
 				continue
 			}
 			err := client.Release(ctx, o.RunID, o.Question.ID)

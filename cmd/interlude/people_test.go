@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -129,6 +130,66 @@ func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
 	require.Equal(t, make([]bool, 4), valid())
 }
 
+// R3, N10: one command ends what a person has who leaves: tokens, also those of the file, claims and
+// deputyships, of the person and for the person. The directory's file stays as it is.
+func TestR3LeavingIsOneCommand(t *testing.T) {
+	dir := t.TempDir()
+	db, names := filepath.Join(dir, "runs.db"), filepath.Join(dir, "people.yaml")
+	require.NoError(t, os.WriteFile(names, []byte("people:\n  - id: ann\n    deputies: [{id: bob}]\n"), 0o600))
+	require.Zero(t, called(t, "", "migrate", "-db", db).status)
+	entry := func(user string) string { return `{"user": "` + user + `", "sha256": "` + hashOf(user) + `"}` }
+	said, stop := serveFile(t, `{"listen": "127.0.0.1:0", "agents": {"demo": {"agent": "demo"}}, "directory": "`+names+`",
+		"sign_in": {"stored_tokens": true, "tokens": [`+entry("ann")+`, `+entry("bob")+`, `+entry("carl")+`]}}`,
+		"INTERLUDE_DB="+db)
+	defer stop()
+	call := func(token, method, path, body string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, said.Page+"api/"+path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, string(text)
+	}
+	until := func(token, path string, want int, text string) {
+		t.Helper()
+		require.Eventually(t, func() bool { // a host may have read the tables five seconds before
+			status, body := call(token, http.MethodGet, path, "")
+			return status == want && strings.Contains(body, text)
+		}, patience, 50*time.Millisecond)
+	}
+	status, text := call("carl", http.MethodPost, "runs", `{"id": "r", "prompt": "x", "ask": {"to": {"users": ["ann"]}}}`)
+	require.Equal(t, http.StatusCreated, status, text)
+	until("bob", "inbox", http.StatusOK, `"for":"ann"`)
+	status, text = call("bob", http.MethodPost, "runs/r/questions/1/claim", `{"seconds": 3600, "for": "ann"}`)
+	require.Equal(t, http.StatusNoContent, status, text)
+	created := called(t, "", "token", "create", "-db", db, "-json", "-scope", "view", "bob")
+	require.Zero(t, created.status, created.side)
+	var made struct{ Token string }
+	require.NoError(t, json.Unmarshal([]byte(created.out), &made))
+	until(made.Token, "inbox", http.StatusOK, "")
+
+	left := called(t, "", "token", "leave", "-db", db, "Bob")
+	require.Zero(t, left.status, left.side)
+	until("bob", "inbox", http.StatusForbidden, "NOT_ALLOWED")
+	until(made.Token, "inbox", http.StatusUnauthorized, "")
+	status, text = call("bob", http.MethodPost, "runs/r/questions/1/reply", `{"text": "1", "for": "ann"}`)
+	require.Equal(t, http.StatusForbidden, status, text)
+	require.NotContains(t, called(t, "", "inbox", "-db", db, "-json").out, `"claim"`)
+	again := called(t, "", "token", "create", "-db", db, "bob")
+	require.Equal(t, 4, again.status)
+	require.Contains(t, again.side, "interlude token return bob")
+
+	require.Zero(t, called(t, "", "token", "return", "-db", db, "bob").status)
+	until("bob", "inbox", http.StatusOK, `"for":"ann"`)
+	require.Zero(t, called(t, "", "token", "leave", "-db", db, "ann").status)
+	until("bob", "inbox", http.StatusOK, `"questions":[]`)
+	require.Equal(t, 4, called(t, "", "token", "return", "-db", db, "carl").status)
+}
+
 // bobForAnn makes Bob the deputy of Ann.
 type bobForAnn struct{}
 
@@ -160,7 +221,7 @@ func TestN10TheClaimsOfAPersonWhoLeavesEnd(t *testing.T) {
 		}
 		require.NoError(t, lc.As(who).Claim(ctx, id, 1, until))
 	}
-	require.NoError(t, endClaims(ctx, lc.Client, "ann"))
+	require.NoError(t, endClaims(ctx, lc.Client, "Ann"))
 	for id, claimed := range map[string]bool{"ann": false, "bob": false, "carl": true} {
 		q, err := lc.Pending(ctx, id)
 		require.NoError(t, err)

@@ -22,7 +22,6 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -53,7 +52,12 @@ func prepareServing(f *flag.FlagSet, serve func(*serving, context.Context, comma
 		}
 		f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
 		s.variables = c.Variables
-		return succeeded, serve(s, ctx, c)
+		err := serve(s, ctx, c)
+		if err != nil && s.agent.log == "json" { // its readers expect no other lines
+			s.agent.logger(c.Side, slog.LevelError).Error("the program ends", "err", command.Words(err))
+			err = command.Logged(err)
+		}
+		return succeeded, err
 	}
 }
 
@@ -165,22 +169,24 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		engines[name] = eng
 	}
 	log := s.agent.logger(c.Side, slog.LevelWarn)
-	people, err := h.SignIn.openSignIn(ctx, s.db, h.Page, log)
+	people, tables, err := h.openPeople(ctx, s.db, log)
 	if err != nil {
 		return h.explain("sign_in", err)
 	}
-	var authorize lifecycle.Authorize
 	if people != nil {
-		defer people.Close()
-		authorize = signin.Authorize
-	}
-	rules, err := h.loadPolicy()
-	if err != nil {
-		return h.explain("policy", err)
+		defer tables.Close()
 	}
 	directory, err := h.directory(log)
 	if err != nil {
 		return h.explain("directory", err)
+	}
+	var authorize lifecycle.Authorize
+	if people != nil {
+		authorize, directory = people.Authorize, people.Directory(directory)
+	}
+	rules, err := h.loadPolicy()
+	if err != nil {
+		return h.explain("policy", err)
 	}
 	probes, err := newProbes(ctx, h.Probes)
 	if err != nil {

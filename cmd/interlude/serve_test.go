@@ -93,6 +93,19 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 	}
 }
 
+// R2: with -log json the error that ends the program is a line of the log, too.
+func TestR2TheLastErrorIsJSON(t *testing.T) {
+	cmd := calling(t, "serve", "-log", "json", "-listen", "0.0.0.0:0")
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Equal(t, misused, cmd.ProcessState.ExitCode())
+	var line struct{ Level, Err string }
+	require.NoError(t, json.Unmarshal(out, &line), string(out))
+	require.Equal(t, "ERROR", line.Level)
+	require.Contains(t, line.Err, "want an address of this machine")
+}
+
 // R2: dev serves again at the same address after a change of a watched file. A mistake in it is
 // printed, and its repair starts again. A parked run keeps its question, and what the program writes
 // itself starts nothing.

@@ -49,8 +49,8 @@ type Host struct {
 	// Web configures page and API. Without Identify they serve only this machine.
 	Web web.Options
 	// SignIn signs in people and programs for every route except links, which need none. It sets
-	// Web.Identify, and Lifecycle.Authorize unless the host has its own, which should call
-	// signin.Authorize first. Nil: none.
+	// Web.Identify, Lifecycle.Authorize unless the host has its own, which should call
+	// signin.Store.Authorize first, and removes people who have left from Lifecycle.Directory. Nil: none.
 	SignIn *signin.SignIn
 	// Probes is the TCP address of /healthz, /readyz and, with Metrics, /metrics. They need no sign-in,
 	// so only supervisors and monitoring should reach it. Empty: none.
@@ -90,8 +90,9 @@ func Serve(ctx context.Context, h Host) (err error) {
 		}
 		h.Web.Identify = h.SignIn.Identify
 		if h.Lifecycle.Authorize == nil {
-			h.Lifecycle.Authorize = signin.Authorize
+			h.Lifecycle.Authorize = h.SignIn.Store().Authorize
 		}
+		h.Lifecycle.Directory = h.SignIn.Store().Directory(h.Lifecycle.Directory)
 	}
 	if h.Telemetry != nil {
 		if telemetry, err = h.observe(); err != nil {

@@ -4,7 +4,7 @@
 //	store, err := signin.OpenPostgreSQL(ctx, db)
 //	in, err := signin.New(signin.Config{Issuer: "https://id.example.com", ClientID: "desk",
 //		ClientSecret: secret, Page: "https://desk.example.com/interlude/", Store: store})
-//	lc, err := lifecycle.New(lifecycle.Config{ /* … */ Authorize: signin.Authorize})
+//	lc, err := lifecycle.New(lifecycle.Config{ /* … */ Authorize: store.Authorize})
 //	page := web.Handler(lc.Client, web.Options{Identify: in.Identify})
 //	err = page.ListenAndServe(ctx, "127.0.0.1:8080", in.Wrap(page))
 //

@@ -67,14 +67,19 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	setCookie(w, pendingCookie, "", time.Time{}, s.now())
+	c, err := s.exchange(r.Context(), query.Get("code"), &p)
+	if err != nil {
+		s.refuse(w, http.StatusForbidden, "The sign-in failed.", err)
+		return
+	}
+	// Only a sign-in that the provider confirms is recorded: others could fill the table.
 	first, err := s.cfg.Store.end(r.Context(), "state:"+p.State, s.now(), p.Ends)
 	if err != nil || !first {
 		s.refuse(w, http.StatusBadRequest, "This sign-in was used already.", err)
 		return
 	}
-	c, err := s.exchange(r.Context(), query.Get("code"), &p)
-	if err != nil {
-		s.refuse(w, http.StatusForbidden, "The sign-in failed.", err)
+	if err := s.cfg.Store.present(r.Context(), c.Person, s.now()); err != nil {
+		s.refuse(w, http.StatusForbidden, "You may not sign in here any more.", err)
 		return
 	}
 	value, err := s.seal(r.Context(), sessionCookie, c)

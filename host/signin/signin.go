@@ -69,6 +69,8 @@ type SignIn struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider // guarded by mu; nil until it has answered
+	asked    time.Time      // guarded by mu; when it did not answer
+	silence  error          // guarded by mu; the error of that time
 }
 
 // New checks the configuration. It does not contact the provider, which may start later.
@@ -114,6 +116,9 @@ func New(cfg Config) (*SignIn, error) {
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 func (s *SignIn) now() time.Time { return s.cfg.Now() }
+
+// Store returns Config.Store.
+func (s *SignIn) Store() *Store { return s.cfg.Store }
 
 var errNoSession = errors.New("signin: no session")
 
@@ -224,18 +229,26 @@ func safe(w http.ResponseWriter) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
+// askAgain is the pause before a provider that did not answer is asked again: browsers that wait for
+// it together get one answer instead of a timeout each.
+const askAgain = time.Second
+
 // endpoints returns the provider, with a configuration of oauth2. It asks the provider once, and
 // again after a failure.
 func (s *SignIn) endpoints(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.provider == nil {
+		if age := time.Since(s.asked); age < askAgain && s.silence != nil {
+			return nil, nil, s.silence
+		}
 		// The provider keeps the context for later requests of its keys.
 		p, err := oidc.NewProvider(context.WithoutCancel(oidc.ClientContext(ctx, s.cfg.Client)), s.cfg.Issuer)
 		if err != nil {
-			return nil, nil, fmt.Errorf("signin: ask %s: %w", s.cfg.Issuer, err)
+			s.asked, s.silence = time.Now(), fmt.Errorf("signin: ask %s: %w", s.cfg.Issuer, err)
+			return nil, nil, s.silence
 		}
-		s.provider = p
+		s.provider, s.silence = p, nil
 	}
 	back := url.URL{Scheme: s.page.Scheme, Host: s.page.Host, Path: path + "callback"}
 	return s.provider, &oauth2.Config{ClientID: s.cfg.ClientID, ClientSecret: s.cfg.ClientSecret,

@@ -273,13 +273,15 @@ func TestR3AWrongTokenSignsNobodyIn(t *testing.T) {
 		})
 	}
 	l.claims, l.forge = nil, false
-	for range 2 { // with new keys of the provider
-		b := h.browser()
-		status, _, text := b.open(h.url + "/interlude/")
-		require.Equal(t, http.StatusOK, status, text)
-		require.Equal(t, "ada@example.com [desk ops] /interlude/", text)
-		l.rotate(t)
-	}
+	t.Run("key rotation", func(t *testing.T) {
+		for range 2 { // the second time with a new key of the provider
+			b := h.browser()
+			status, _, text := b.open(h.url + "/interlude/")
+			require.Equal(t, http.StatusOK, status, text)
+			require.Equal(t, "ada@example.com [desk ops] /interlude/", text)
+			l.rotate(t)
+		}
+	})
 }
 
 // R3: a callback counts once, only in the browser that began the sign-in, and only for 10 minutes.
@@ -306,27 +308,40 @@ func TestR3ASignInCannotBeReplayed(t *testing.T) {
 		}
 		return ""
 	}
-	pending, callback := begin("/interlude/runs")
-	require.Empty(t, session(h.with(http.MethodGet, callback)), "fixation: a browser that began nothing")
-	other, _ := begin("/interlude/")
-	require.Empty(t, session(h.with(http.MethodGet, callback, other)), "fixation: a browser that began another sign-in")
-	response := h.with(http.MethodGet, callback, pending)
-	require.Equal(t, "/interlude/runs", response.Header.Get("Location"))
-	one := session(response)
-	require.NotEmpty(t, one)
-	require.Empty(t, session(h.with(http.MethodGet, callback, pending)), "replayed")
 	page := h.url + "/interlude/"
-	require.Equal(t, http.StatusOK, h.with(http.MethodGet, page, one).StatusCode)
-	as := strings.Replace(pending, "__Host-interlude-signin=", "__Host-interlude=", 1)
-	require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, as).StatusCode, "another cookie's content")
-	last := one[len(one)-2:]
-	require.Equal(t, http.StatusUnauthorized,
-		h.with(http.MethodGet, page, strings.TrimSuffix(one, last)+"AA").StatusCode, "changed")
-
-	pending, callback = begin("/")
-	h.ahead.Store(int64(11 * time.Minute))
-	require.Empty(t, session(h.with(http.MethodGet, callback, pending)), "too late")
-	h.ahead.Store(0)
+	var pending, callback, one string
+	t.Run("fixation", func(t *testing.T) {
+		pending, callback = begin("/interlude/runs")
+		require.Empty(t, session(h.with(http.MethodGet, callback)), "a browser that began nothing")
+		other, _ := begin("/interlude/")
+		require.Empty(t, session(h.with(http.MethodGet, callback, other)), "a browser that began another sign-in")
+		planted := "__Host-interlude=planted"
+		response := h.with(http.MethodGet, callback, pending, planted)
+		require.Equal(t, "/interlude/runs", response.Header.Get("Location"))
+		one = session(response)
+		require.NotEmpty(t, one)
+		require.NotEqual(t, planted, one)
+		require.Equal(t, http.StatusOK, h.with(http.MethodGet, page, one).StatusCode)
+	})
+	t.Run("replayed", func(t *testing.T) {
+		require.Empty(t, session(h.with(http.MethodGet, callback, pending)))
+		require.Empty(t, session(h.with(http.MethodGet, callback, pending, one)), "an old tab keeps its session")
+	})
+	t.Run("cookies of another kind", func(t *testing.T) {
+		as := strings.Replace(pending, "__Host-interlude-signin=", "__Host-interlude=", 1)
+		require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, as).StatusCode)
+		changed := strings.Replace(one, "=", "=x", 1)
+		require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, changed).StatusCode, "an unknown key")
+		changed = one[:len(one)-8] + strings.Map(func(r rune) rune { return map[bool]rune{true: 'B', false: 'A'}[r == 'A'] },
+			one[len(one)-8:])
+		require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, changed).StatusCode)
+	})
+	t.Run("too late", func(t *testing.T) {
+		pending, callback = begin("/")
+		h.ahead.Store(int64(11 * time.Minute))
+		require.Empty(t, session(h.with(http.MethodGet, callback, pending)))
+		h.ahead.Store(0)
+	})
 	for _, to := range []string{"https://evil.example", "//evil.example", "/\\evil.example", "evil", "/signin/out",
 		"/\t/evil.example"} {
 		pending, callback = begin(to)

@@ -25,6 +25,7 @@ type Store struct {
 	loaded time.Time            // when the fields below were read
 	keys   []key                // newest first
 	ended  map[string]time.Time // sessions issued before that time are over
+	left   map[string]bool      // people who have left, folded
 	tokens map[string]Token     // by hash
 }
 
@@ -41,7 +42,7 @@ const schema = `CREATE TABLE IF NOT EXISTS interlude_signin_keys (
 	created BIGINT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS interlude_signin_ended (
-	what TEXT PRIMARY KEY,   -- a session, a person, or the state of a used sign-in
+	what TEXT PRIMARY KEY,   -- a session, a person's sessions, a person who left, or the state of a used sign-in
 	at BIGINT NOT NULL,
 	until BIGINT NOT NULL    -- the row is not needed afterwards
 );
@@ -135,13 +136,18 @@ func (s *Store) load(ctx context.Context, now time.Time) error {
 			keys = append(keys, k)
 			return err
 		})
-	ended := make(map[string]time.Time)
+	ended, left := make(map[string]time.Time), make(map[string]bool)
 	if err == nil {
-		err = s.each(ctx, `SELECT what, at FROM interlude_signin_ended WHERE until > ?`, []any{now.UnixMicro()},
+		// Used states are only inserted, and can be many.
+		err = s.each(ctx, `SELECT what, at FROM interlude_signin_ended WHERE until > ? AND what NOT LIKE 'state:%'`,
+			[]any{now.UnixMicro()},
 			func(scan func(...any) error) error {
 				var what string
 				var at int64
 				err := scan(&what, &at)
+				if person, gone := strings.CutPrefix(what, "left:"); gone {
+					left[person] = true
+				}
 				ended[what] = time.UnixMicro(at)
 				return err
 			})
@@ -157,7 +163,7 @@ func (s *Store) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	s.keys, s.ended, s.tokens, s.loaded = keys, ended, tokens, now
+	s.keys, s.ended, s.left, s.tokens, s.loaded = keys, ended, left, tokens, now
 	return nil
 }
 
@@ -240,13 +246,14 @@ func (s *Store) end(ctx context.Context, what string, now, until time.Time) (fir
 	if err == nil {
 		_, err = s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE until <= ?`, now.UnixMicro())
 	}
-	s.forget()
+	if !strings.HasPrefix(what, "state:") { // those are not read
+		s.forget()
+	}
 	return n > 0, err
 }
 
 // EndSessions ends all sessions of a person, by the ID in Actor.ID in any spelling (FoldID), and
-// revokes the person's tokens. New sign-ins are the provider's decision, so block the person there
-// first.
+// revokes the person's tokens. New sign-ins are the provider's decision: see Leave.
 func (s *Store) EndSessions(ctx context.Context, person string, now time.Time) error {
 	folded := FoldID(person)
 	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES (?, ?, ?) ON CONFLICT (what)
@@ -274,8 +281,9 @@ func FoldID(id string) string {
 func (s *Store) isOver(ctx context.Context, c *session, now time.Time) (over bool, _ error) {
 	err := s.view(ctx, now, fresh, func() {
 		_, out := s.ended["session:"+c.ID]
-		at, left := s.ended["person:"+FoldID(c.Person)]
-		over = out || left && !c.Began.After(at)
+		folded := FoldID(c.Person)
+		at, some := s.ended["person:"+folded]
+		over = out || s.left[folded] || some && !c.Began.After(at)
 	})
 	return over, err
 }

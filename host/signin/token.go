@@ -58,6 +58,10 @@ func (s *Store) CreateToken(ctx context.Context, t Token, now time.Time) (token 
 	case strings.Contains(strings.Join(t.Groups, ""), "\n"):
 		return "", t, errors.New("signin: Token.Groups has a name of several lines, want names")
 	}
+	s.forget()
+	if err := s.present(ctx, t.Person, now); err != nil {
+		return "", t, err
+	}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
@@ -135,6 +139,7 @@ type scopeKey struct{}
 // Authorize is for lifecycle.Config.Authorize. It refuses calls beyond the scope of the request's
 // token, which SignIn.Wrap has put into the context, and ActionOverrule of everybody except the host
 // itself, as without an Authorize. Other calls are allowed. A host with its own rules calls it first.
+// Store.Authorize also refuses people who have left.
 func Authorize(ctx context.Context, access lifecycle.Access) error {
 	if access.Action == lifecycle.ActionOverrule && !access.Actor.IsZero() {
 		return errors.New("another person has claimed the question, or it is for others")

@@ -78,11 +78,13 @@ func TestR1DependabotKnowsEveryModule(t *testing.T) {
 	for _, dir := range append([]string{""}, nestedModules...) {
 		require.True(t, covered("gomod", "/"+dir), dir)
 	}
-	locks, err := filepath.Glob("../../.ci/npm/*/package-lock.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, locks)
-	for _, lock := range locks {
-		require.True(t, covered("npm", "/.ci/npm/"+filepath.Base(filepath.Dir(lock))), lock)
+	for _, pattern := range []string{".ci/npm/*", "clients/*"} {
+		packages, err := filepath.Glob("../../" + pattern + "/package.json")
+		require.NoError(t, err)
+		require.NotEmpty(t, packages)
+		for _, file := range packages {
+			require.True(t, covered("npm", strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../..")), file)
+		}
 	}
 }
 

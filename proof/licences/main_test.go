@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +50,65 @@ func TestR1EveryDependencyMayBeDistributed(t *testing.T) {
 	for _, part := range []string{"== github.com/jackc/pgx/v5 ", "Copyright (c) 2013-2021 Jack Christensen",
 		"== Go's standard library", "== modernc.org/sqlite "} {
 		require.Contains(t, out.String(), part)
+	}
+}
+
+// toolLicences are the licences of npm packages, in addition to the allowed ones. They are tools of the
+// checks and agents that are driven there, or test clients: nothing of them is distributed.
+var toolLicences = []string{"0BSD", "AFL-2.1", "BlueOak-1.0.0", "CC0-1.0", "LGPL-3.0-or-later", "MIT-0", "Python-2.0"}
+
+// undeclared are packages whose metadata in the registry have no licence, with the one in their files.
+var undeclared = map[string]string{
+	"busboy": "MIT", "streamsearch": "MIT", // an older form of package.json
+	"opencode-linux-x64": "MIT", "opencode-linux-x64-baseline": "MIT", // programs of opencode-ai
+	"@qwen-code/audio-capture": "Apache-2.0", "@qwen-code/qwen-code": "Apache-2.0",
+}
+
+// R1: each npm package that the checks install has a hash and a known licence. The package of the
+// TypeScript client needs only packages with an allowed licence, in the version of the checks.
+func TestR1NPMPackagesHaveHashesAndLicences(t *testing.T) {
+	type lock struct {
+		Packages map[string]struct {
+			Version, Integrity string
+			License            string
+		}
+	}
+	root := filepath.Join("..", "..")
+	read := func(file string, to any) {
+		t.Helper()
+		body, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(body, to), file)
+	}
+	lists, err := filepath.Glob(filepath.Join(root, ".ci", "npm", "*", "package.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, lists)
+	splits := regexp.MustCompile(`[() ]+|\bAND\b|\bOR\b`)
+	for _, list := range lists {
+		var locked lock
+		name := filepath.Join(".ci", "npm", filepath.Base(filepath.Dir(list)), "package-lock.json")
+		read(name, &locked)
+		for path, p := range locked.Packages {
+			if path == "" {
+				continue
+			}
+			require.True(t, strings.HasPrefix(p.Integrity, "sha512-"), "%s: %s", name, path)
+			module := path[strings.LastIndex(path, "node_modules/")+len("node_modules/"):]
+			for _, licence := range splits.Split(cmp.Or(p.License, undeclared[module], "none"), -1) {
+				require.True(t, licence == "" || slices.Contains(append(allowed, toolLicences...), licence),
+					"%s: %s: %s", name, path, licence)
+			}
+		}
+	}
+	var client struct{ Dependencies map[string]string }
+	read("clients/typescript/package.json", &client)
+	require.NotEmpty(t, client.Dependencies)
+	var locked lock
+	read(".ci/npm/typescript/package-lock.json", &locked)
+	for name, version := range client.Dependencies {
+		p := locked.Packages["node_modules/"+name]
+		require.Equal(t, p.Version, version, name)
+		require.Contains(t, allowed, p.License, name)
 	}
 }
 

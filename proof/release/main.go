@@ -4,6 +4,7 @@
 //	go run ./proof/release -to DIR       GOPROXY=file://DIR serves every module in its next version
 //	go run ./proof/release -modules      list the modules in the order of their tags, with that version
 //	go run ./proof/release -pack A.tar.gz -root DIR -at UNIX   write DIR's files to an archive, reproducibly
+//	go run ./proof/release -verify DIR   check the program in each archive of .ci/release
 //
 // The next version is the one required between the modules. It is the same for all of them.
 package main
@@ -34,20 +35,22 @@ func main() {
 	to := flag.String("to", "", "`folder` to lay the proxy out in")
 	list := flag.Bool("modules", false, "list the modules")
 	archive := flag.String("pack", "", "`archive` to write the files of -root to: .tar.gz or .zip")
+	archives := flag.String("verify", "", "`folder` of archives to check")
 	at := flag.Int64("at", 0, "`time` of the files in the archive, in seconds since 1970")
 	flag.Parse()
-	if *archive != "" {
-		if err := pack(*archive, *root, time.Unix(*at, 0)); err != nil {
-			fmt.Fprintln(os.Stderr, "release:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if flag.NArg() > 0 || (*to == "") == !*list {
-		fmt.Fprintln(os.Stderr, "release: want -to DIR, -modules or -pack ARCHIVE")
+	var err error
+	switch {
+	case *archive != "":
+		err = pack(*archive, *root, time.Unix(*at, 0))
+	case *archives != "":
+		err = verify(*archives, os.Stdout)
+	case flag.NArg() > 0 || (*to == "") == !*list:
+		fmt.Fprintln(os.Stderr, "release: want -to DIR, -modules, -pack ARCHIVE or -verify DIR")
 		os.Exit(2)
+	default:
+		err = run(*root, *to, os.Stdout)
 	}
-	if err := run(*root, *to, os.Stdout); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

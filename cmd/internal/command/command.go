@@ -58,11 +58,14 @@ type Program struct {
 	Status string // the meaning of the exit statuses
 }
 
-// Run executes the verb in the first argument, and returns the exit status.
+// Run executes the verb in the first argument, and returns the exit status, with an error to print.
 func (p Program) Run(ctx context.Context, c Call) (int, error) {
 	status, err := p.dispatch(ctx, c)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return status, nil
+	}
+	if errors.As(err, new(logged)) {
+		return statusOf(err, status), nil
 	}
 	return statusOf(err, status), err
 }
@@ -191,3 +194,10 @@ type refusal struct{ error }
 func Refusef(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
 func (r refusal) Unwrap() error { return r.error }
+
+type logged struct{ error }
+
+// Logged marks an error that the log has: Run does not return it.
+func Logged(err error) error { return logged{err} }
+
+func (l logged) Unwrap() error { return l.error }

@@ -1,0 +1,91 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// ErrLeft is matched by the refusals of calls by a person who has left (Store.Leave).
+var ErrLeft = errors.New("signin: the person has left")
+
+// forever is the end of rows that only a call removes.
+var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Leave ends what a person has at this host, by the ID in Actor.ID in any spelling (FoldID), until
+// Return: sessions, tokens and new sign-ins; with Store.Authorize every other call, for example by a
+// link or through a proxy; and with Store.Directory all deputyships, of the person and for the
+// person. Release the person's claims afterwards. It may be repeated.
+func (s *Store) Leave(ctx context.Context, person string, now time.Time) error {
+	if !validID(person) {
+		return fmt.Errorf("signin: the person is %.80q, want at most %d bytes without hidden characters", person,
+			lifecycle.MaxReplyActor)
+	}
+	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES (?, ?, ?)
+	ON CONFLICT (what) DO NOTHING`, "left:"+FoldID(person), now.UnixMicro(), forever.UnixMicro())
+	return errors.Join(err, s.EndSessions(ctx, person, now))
+}
+
+// Return ends Leave: the person may sign in again. False if the person had not left. Ended sessions
+// and tokens stay ended.
+func (s *Store) Return(ctx context.Context, person string) (bool, error) {
+	n, err := s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE what = ?`, "left:"+FoldID(person))
+	s.forget()
+	return n > 0, err
+}
+
+// present returns nil unless the person has left or the tables cannot be read.
+func (s *Store) present(ctx context.Context, person string, now time.Time) error {
+	left := false
+	err := s.view(ctx, now, fresh, func() { left = len(s.left) > 0 && s.left[FoldID(person)] })
+	if err == nil && left {
+		err = fmt.Errorf("%w: %.80q", ErrLeft, person)
+	}
+	return err
+}
+
+// Authorize is the function Authorize, and also refuses calls by people who have left, however they
+// are identified. If the tables cannot be read, it refuses calls by people.
+func (s *Store) Authorize(ctx context.Context, access lifecycle.Access) error {
+	if access.Actor.ID != "" {
+		if err := s.present(ctx, access.Actor.ID, time.Now()); err != nil {
+			return err
+		}
+	}
+	return Authorize(ctx, access)
+}
+
+// Directory returns a directory with the deputyships of d, except of and for people who have left.
+// Of a nil d it returns nil.
+func (s *Store) Directory(d lifecycle.Directory) lifecycle.Directory {
+	if d == nil {
+		return nil
+	}
+	return directory{s, d}
+}
+
+type directory struct {
+	store *Store
+	inner lifecycle.Directory
+}
+
+func (d directory) Principals(ctx context.Context, id string, at time.Time) ([]lifecycle.Principal, error) {
+	all, err := d.inner.Principals(ctx, id, at)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	var here []lifecycle.Principal
+	for i := range all {
+		err := errors.Join(d.store.present(ctx, id, at), d.store.present(ctx, all[i].ID, at))
+		switch {
+		case err == nil:
+			here = append(here, all[i])
+		case !errors.Is(err, ErrLeft):
+			return nil, err
+		}
+	}
+	return here, nil
+}

@@ -1,0 +1,190 @@
+package signin_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/host/signin"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// deputies names the people for whom each deputy acts.
+type deputies map[string][]string
+
+func (d deputies) Principals(_ context.Context, id string, _ time.Time) (all []lifecycle.Principal, _ error) {
+	for _, of := range d[id] {
+		all = append(all, lifecycle.Principal{ID: of})
+	}
+	return all, nil
+}
+
+// R3: a person who left has no session, token, sign-in, call or deputyship on any node, until the
+// person returns; other people keep theirs.
+func TestR3APersonWhoLeftHasNothing(t *testing.T) {
+	l := newLiar(t)
+	h := serve(t, func(string) string { return l.url })
+	page := h.url + "/interlude/"
+	signIn := func() (status int, cookie string) {
+		b := h.browser()
+		status, _, _ = b.open(page)
+		return status, "__Host-interlude=" + b.cookie("__Host-interlude")
+	}
+	create := func(person string) (string, error) {
+		token, _, err := h.store.CreateToken(t.Context(), signin.Token{Person: person, Scope: signin.ScopeAnswer}, h.now())
+		return token, err
+	}
+	status, session := signIn()
+	require.Equal(t, http.StatusOK, status)
+	token, err := create("ada@example.com")
+	require.NoError(t, err)
+	other, err := create("bob")
+	require.NoError(t, err)
+	node, err := signin.OpenSQLite(t.Context(), h.db)
+	require.NoError(t, err)
+	directory := node.Directory(deputies{"ada@example.com": {"bob"}, "bob": {"Ada@example.com", "carl"}})
+	of := func(id string) (all []string) {
+		found, err := directory.Principals(t.Context(), id, h.now())
+		require.NoError(t, err)
+		for i := range found {
+			all = append(all, found[i].ID)
+		}
+		return all
+	}
+	may := func(id string) error {
+		return node.Authorize(t.Context(), lifecycle.Access{Action: lifecycle.ActionReply, Actor: lifecycle.Actor{ID: id}})
+	}
+	require.NoError(t, may("ada@example.com"))
+	require.Equal(t, []string{"bob"}, of("ada@example.com"))
+	require.Equal(t, []string{"Ada@example.com", "carl"}, of("bob"))
+
+	for range 2 {
+		require.NoError(t, h.store.Leave(t.Context(), "ADA@example.com", h.now()))
+	}
+	h.ahead.Store(int64(6 * time.Second)) // what the other node has read is too old
+	require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, session).StatusCode)
+	_, err = h.store.Token(t.Context(), token, h.now())
+	require.Error(t, err)
+	_, err = create("ada@example.com")
+	require.ErrorIs(t, err, signin.ErrLeft)
+	status, again := signIn()
+	require.Equal(t, http.StatusForbidden, status)
+	require.Equal(t, "__Host-interlude=", again)
+	require.Empty(t, of("ada@example.com"))
+	require.Equal(t, []string{"carl"}, of("bob"))
+	require.ErrorIs(t, may("ada@EXAMPLE.com"), signin.ErrLeft)
+	require.NoError(t, may("bob"))
+	_, err = h.store.Token(t.Context(), other, h.now())
+	require.NoError(t, err)
+	h.ahead.Store(int64(100 * 24 * time.Hour))
+	require.Empty(t, of("ada@example.com"), "not only for a while")
+
+	known, err := h.store.Return(t.Context(), "Ada@example.com")
+	require.NoError(t, err)
+	require.True(t, known)
+	known, err = h.store.Return(t.Context(), "Ada@example.com")
+	require.NoError(t, err)
+	require.False(t, known)
+	h.ahead.Store(int64(12 * time.Second))
+	require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, session).StatusCode, "it was ended")
+	status, _ = signIn()
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, []string{"bob"}, of("ada@example.com"))
+	require.Error(t, h.store.Leave(t.Context(), "a\u202eda", h.now()))
+	require.Nil(t, node.Directory(nil))
+}
+
+// R3: while the tables cannot be read, people may do nothing and are no deputies; the host may work.
+func TestR3UnreadableTablesAdmitNobody(t *testing.T) {
+	h := serve(t, func(string) string { return "" })
+	require.NoError(t, h.db.Close())
+	access := lifecycle.Access{Action: lifecycle.ActionView}
+	require.NoError(t, h.store.Authorize(t.Context(), access))
+	access.Actor.ID = "ada"
+	require.Error(t, h.store.Authorize(t.Context(), access))
+	_, err := h.store.Directory(deputies{"ada": {"bob"}}).Principals(t.Context(), "ada", h.now())
+	require.Error(t, err)
+	require.NotErrorIs(t, err, signin.ErrLeft)
+}
+
+// R3: a sign-in that the provider does not confirm stores nothing, however often it is tried.
+func TestR3UnconfirmedSignInsStoreNothing(t *testing.T) {
+	l := newLiar(t)
+	h := serve(t, func(string) string { return l.url })
+	rows := func() (n int) {
+		require.NoError(t, h.db.QueryRowContext(t.Context(), `SELECT count(*) FROM interlude_signin_ended`).Scan(&n))
+		return n
+	}
+	for range 5 {
+		response := h.with(http.MethodGet, h.url+"/signin/start")
+		cookie := response.Cookies()[0]
+		at, err := response.Location()
+		require.NoError(t, err)
+		callback := h.url + "/signin/callback?code=guessed&state=" + at.Query().Get("state")
+		require.Equal(t, http.StatusForbidden, h.with(http.MethodGet, callback, cookie.Name+"="+cookie.Value).StatusCode)
+	}
+	require.Zero(t, rows())
+	status, _, _ := h.browser().open(h.url + "/interlude/")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, 1, rows())
+}
+
+// trip answers requests to a provider.
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// R3: a provider that does not answer is asked once a second, not once for each browser that waits.
+func TestR3ASilentProviderIsAskedOnceASecond(t *testing.T) {
+	h := serve(t, func(string) string { return "" })
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		in, err := signin.New(signin.Config{Store: h.store, Issuer: "https://id.example.com", ClientID: "desk",
+			Page: "https://desk.example.com/", Client: &http.Client{Transport: trip(
+				func(*http.Request) (*http.Response, error) {
+					asked++
+					time.Sleep(10 * time.Second)
+					return nil, errors.New("no answer")
+				})}})
+		require.NoError(t, err)
+		start := func() {
+			w := httptest.NewRecorder()
+			in.Wrap(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+				"/signin/start", nil))
+			require.Equal(t, http.StatusBadGateway, w.Code)
+		}
+		began := time.Now()
+		for range 5 {
+			start()
+		}
+		require.Equal(t, 1, asked)
+		require.Equal(t, 10*time.Second, time.Since(began))
+		time.Sleep(time.Second)
+		start()
+		require.Equal(t, 2, asked)
+	})
+}
+
+// R3: no page of the sign-in can be framed, runs scripts, is cached or tells other sites its address.
+func TestR3FramingIsRefused(t *testing.T) {
+	l := newLiar(t)
+	h := serve(t, func(string) string { return l.url })
+	for _, path := range []string{"start", "callback", "callback?error=x", "out", "none"} {
+		header := h.with(http.MethodGet, h.url+"/signin/"+path).Header
+		require.Equal(t, "DENY", header.Get("X-Frame-Options"), path)
+		for _, rule := range []string{"default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"} {
+			require.Contains(t, header.Get("Content-Security-Policy"), rule, path)
+		}
+		require.Equal(t, []string{"no-store", "no-referrer"}, []string{header.Get("Cache-Control"),
+			header.Get("Referrer-Policy")}, path)
+	}
+	refused := h.with(http.MethodGet, h.url+"/signin/callback?error=%3Cscript%3E")
+	require.False(t, slices.ContainsFunc(refused.Cookies(), func(c *http.Cookie) bool { return c.MaxAge > 0 }))
+}

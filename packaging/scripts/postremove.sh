@@ -1,0 +1,7 @@
+#!/bin/sh
+# After a removal. Also a purge keeps the runs: they may exist only here.
+set -e
+[ ! -d /run/systemd/system ] || systemctl daemon-reload
+if [ "$1" = purge ] && [ -e /var/lib/interlude ]; then
+	echo "interlude: the runs are kept in /var/lib/interlude (with systemd /var/lib/private/interlude)"
+fi
