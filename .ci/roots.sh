@@ -57,7 +57,7 @@ package_lives() {
 	began=$(date +%s%N)
 	debian -i "$1"
 	started deb "${installed[@]}"
-	"${installed[@]}" reply -db .interlude/runs.db hello 3 >/dev/null || fail "the package's program does not answer"
+	"${installed[@]}" reply -db .interlude/runs.db -as ada hello 3 >/dev/null || fail "the package's program does not answer"
 
 	dpkg-deb -R "$1" "$dir/next"
 	sed -i "s/^Version: .*/Version: $plain+1/" "$dir/next/DEBIAN/control"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -70,7 +71,7 @@ const maxHostFile = 1 << 20
 func readHostFile(name string) (*hostFile, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, misusef("-config: %w", err)
+		return nil, explainOpen(err)
 	}
 	defer f.Close()
 	body, err := io.ReadAll(io.LimitReader(f, maxHostFile+1))
@@ -88,6 +89,13 @@ func readHostFile(name string) (*hostFile, error) {
 		return nil, misusef("-config: %s: %w", name, err)
 	}
 	return h, nil
+}
+
+func explainOpen(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return misusef("-config: %w: let this user read the file (chmod 644): it has no secrets", err)
+	}
+	return misusef("-config: %w: correct the path", err)
 }
 
 func (h *hostFile) decode(body []byte) error {

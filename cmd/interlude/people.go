@@ -50,7 +50,11 @@ func (h *hostFile) directory(log *slog.Logger) (lifecycle.Directory, error) {
 	if h.Directory == "" {
 		return nil, nil //nolint:nilnil // there are no deputies
 	}
-	return people.Open(h.Directory, log)
+	directory, err := people.Open(h.Directory, log)
+	if err != nil {
+		return nil, misusef("%w", err)
+	}
+	return directory, nil
 }
 
 // openPeople opens the tables of sessions, tokens and people who have left, if the configuration
@@ -127,7 +131,7 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 		task, arg = c.Args[0], strings.Join(c.Args[1:], " ")
 	}
 	wanted := map[string]int{"create": 2, "list": 1, "revoke": 2, "leave": 2, "return": 2}[task]
-	if wanted == 0 || len(c.Args) != wanted {
+	if wanted == 0 || len(c.Args) != wanted || wanted == 2 && arg == "" {
 		return misused, misusef("want token create PERSON, list, revoke ID, leave PERSON or return PERSON")
 	}
 	st, err := t.db.OpenExisting(ctx) // a wrong -db must not create a file

@@ -22,7 +22,7 @@ func (h *hostFile) loadPolicy() (lifecycle.Policy, error) {
 	}
 	rules, err := policy.Load(h.Policy)
 	if err != nil {
-		return nil, err
+		return nil, misusef("%w", err)
 	}
 	return rules.Decide, nil
 }

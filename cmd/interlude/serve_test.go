@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -91,6 +92,24 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 			require.Equal(t, 1, strings.Count(string(out), "\n"), string(out))
 		})
 	}
+}
+
+// L1: a file that the configuration names and that is missing is a mistake of the caller, in one line.
+func TestL1MissingFilesAreMistakes(t *testing.T) {
+	for field, want := range map[string]string{"directory": "open none.yaml: no such file", "policy": "stat none.yaml: no such file"} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "host.json"),
+			[]byte(`{"agents": {"demo": {"agent": "demo"}}, "`+field+`": "none.yaml"}`), 0o600))
+		cmd := calling(t, "serve", "-config", "host.json", "-db", "runs.db")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Equal(t, misused, cmd.ProcessState.ExitCode(), string(out))
+		require.Contains(t, string(out), want)
+		require.Equal(t, 1, strings.Count(string(out), "\n"), string(out))
+	}
+	err := explainOpen(&fs.PathError{Op: "open", Path: "host.json", Err: fs.ErrPermission})
+	require.ErrorContains(t, err, "chmod 644")
 }
 
 // R2: with -log json the error that ends the program is a line of the log, too.

@@ -206,6 +206,8 @@ func (d *Database) explain(err error) error {
 			lifecycle.ErrUnavailable, d, cause(err))
 	case errors.Is(err, postgres.ErrConfig):
 		return command.Misusef("-db is invalid: %w", err)
+	case errors.Is(err, sqlite.ErrReadOnly), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: let this user write %s and its folder, or name another file with -db", err, d)
 	}
 	return err
 }

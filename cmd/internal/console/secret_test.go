@@ -1,12 +1,16 @@
 package console
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 // A database is named without its password, anywhere in the connection string.
@@ -35,6 +39,16 @@ func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 		if !strings.Contains(name, "://") && strings.Contains(name, "password") {
 			require.Error(t, d.resolve(), "a file's name would contain the password")
 		}
+	}
+}
+
+// A database that this user may not write says what to do.
+func TestAnUnwritableDatabaseSaysWhatToDo(t *testing.T) {
+	d := &Database{name: "runs.db"}
+	for _, cause := range []error{sqlite.ErrReadOnly, fs.ErrPermission} {
+		err := d.explain(fmt.Errorf("open: %w", cause))
+		require.ErrorIs(t, err, cause)
+		require.ErrorContains(t, err, "let this user write runs.db and its folder")
 	}
 }
 
