@@ -84,7 +84,7 @@ image_from_dockerfile() {
 	images() { buildah --storage-driver vfs --root "$dir/storage" --runroot "$dir/run" "$@"; }
 	images bud --isolation chroot -f packaging/Dockerfile -t "oci:$dir/oci:latest" "$1" >"$dir/log" 2>&1 ||
 		{ cat "$dir/log" >&2; fail "buildah cannot build the image"; }
-	container=$(images from "oci:$dir/oci:latest")
+	container=$(cd "$dir" && images from -q oci:oci:latest 2>"$dir/log") # by a path in lower case
 	[ "$(images inspect --format '{{with .OCIv1.Config}}{{.User}} {{.WorkingDir}} {{.Entrypoint}} {{.Cmd}}{{end}}' "$container")" = \
 		"65532:65532 /var/lib/interlude [/usr/bin/interlude] [serve]" ] || fail "the image starts something else"
 	mapfile -t settings < <(images inspect --format '{{range .OCIv1.Config.Env}}{{println .}}{{end}}' "$container" | grep .)

@@ -96,7 +96,8 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 
 // L1: a file that the configuration names and that is missing is a mistake of the caller, in one line.
 func TestL1MissingFilesAreMistakes(t *testing.T) {
-	for field, want := range map[string]string{"directory": "open none.yaml: no such file", "policy": "stat none.yaml: no such file"} {
+	for field, want := range map[string]string{"directory": "open none.yaml: no such file",
+		"policy": "stat none.yaml: no such file"} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "host.json"),
 			[]byte(`{"agents": {"demo": {"agent": "demo"}}, "`+field+`": "none.yaml"}`), 0o600))

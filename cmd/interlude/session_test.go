@@ -80,7 +80,7 @@ func TestR3SessionsAreInPostgreSQL(t *testing.T) {
 		require.NoError(t, err)
 		nodes = append(nodes, node)
 	}
-	call := func(node int, method, target string, cookies ...*http.Cookie) *http.Response {
+	call := func(node int, method, target string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 		for _, c := range cookies {
 			r.AddCookie(c)
@@ -91,25 +91,32 @@ func TestR3SessionsAreInPostgreSQL(t *testing.T) {
 				w.WriteHeader(http.StatusUnauthorized)
 			}
 		})).ServeHTTP(w, r)
-		return w.Result()
+		return w
+	}
+	last := func(w *httptest.ResponseRecorder) *http.Cookie { // the last cookie that the response sets
+		all := w.Header().Values("Set-Cookie")
+		require.NotEmpty(t, all)
+		cookie, err := http.ParseSetCookie(all[len(all)-1])
+		require.NoError(t, err)
+		return cookie
 	}
 	begun := call(0, http.MethodGet, "/signin/start?to=/interlude/runs")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, begun.Header.Get("Location"), nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, begun.Header().Get("Location"), nil)
 	require.NoError(t, err)
 	sent, err := http.DefaultTransport.RoundTrip(r)
 	require.NoError(t, err)
 	require.NoError(t, sent.Body.Close())
-	ended := call(1, http.MethodGet, sent.Header.Get("Location"), begun.Cookies()[0])
-	require.Equal(t, "/interlude/runs", ended.Header.Get("Location"))
-	session := ended.Cookies()[len(ended.Cookies())-1]
+	ended := call(1, http.MethodGet, sent.Header.Get("Location"), last(begun))
+	require.Equal(t, "/interlude/runs", ended.Header().Get("Location"))
+	session := last(ended)
 	statuses := func() []int {
-		return []int{call(0, http.MethodGet, "/interlude/", session).StatusCode,
-			call(1, http.MethodGet, "/interlude/", session).StatusCode}
+		return []int{call(0, http.MethodGet, "/interlude/", session).Code,
+			call(1, http.MethodGet, "/interlude/", session).Code}
 	}
 	require.Equal(t, []int{http.StatusOK, http.StatusOK}, statuses())
-	replayed := call(0, http.MethodGet, sent.Header.Get("Location"), begun.Cookies()[0])
-	require.Equal(t, http.StatusBadRequest, replayed.StatusCode)
-	require.Equal(t, http.StatusOK, call(0, http.MethodPost, "/signin/out", session).StatusCode)
+	replayed := call(0, http.MethodGet, sent.Header.Get("Location"), last(begun))
+	require.Equal(t, http.StatusBadRequest, replayed.Code)
+	require.Equal(t, http.StatusOK, call(0, http.MethodPost, "/signin/out", session).Code)
 	ahead = time.Minute // what the other node has read is too old
 	require.Equal(t, []int{http.StatusUnauthorized, http.StatusUnauthorized}, statuses())
 }

@@ -38,7 +38,8 @@ func TestR3APersonWhoLeftHasNothing(t *testing.T) {
 		return status, "__Host-interlude=" + b.cookie("__Host-interlude")
 	}
 	create := func(person string) (string, error) {
-		token, _, err := h.store.CreateToken(t.Context(), signin.Token{Person: person, Scope: signin.ScopeAnswer}, h.now())
+		wanted := signin.Token{Person: person, Scope: signin.ScopeAnswer}
+		token, _, err := h.store.CreateToken(t.Context(), wanted, h.now())
 		return token, err
 	}
 	status, session := signIn()
@@ -59,7 +60,8 @@ func TestR3APersonWhoLeftHasNothing(t *testing.T) {
 		return all
 	}
 	may := func(id string) error {
-		return node.Authorize(t.Context(), lifecycle.Access{Action: lifecycle.ActionReply, Actor: lifecycle.Actor{ID: id}})
+		actor := lifecycle.Actor{ID: id}
+		return node.Authorize(t.Context(), lifecycle.Access{Action: lifecycle.ActionReply, Actor: actor})
 	}
 	require.NoError(t, may("ada@example.com"))
 	require.Equal(t, []string{"bob"}, of("ada@example.com"))

@@ -332,8 +332,8 @@ func TestR3ASignInCannotBeReplayed(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, as).StatusCode)
 		changed := strings.Replace(one, "=", "=x", 1)
 		require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, changed).StatusCode, "an unknown key")
-		changed = one[:len(one)-8] + strings.Map(func(r rune) rune { return map[bool]rune{true: 'B', false: 'A'}[r == 'A'] },
-			one[len(one)-8:])
+		flip := func(r rune) rune { return map[bool]rune{true: 'B', false: 'A'}[r == 'A'] }
+		changed = one[:len(one)-8] + strings.Map(flip, one[len(one)-8:])
 		require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, changed).StatusCode)
 	})
 	t.Run("too late", func(t *testing.T) {

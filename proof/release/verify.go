@@ -64,7 +64,7 @@ func programIn(archive string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer files.Close()
+		defer func() { _ = files.Close() }()
 		for _, f := range files.File {
 			if isProgram(f.Name) {
 				return fs.ReadFile(files, f.Name)
@@ -72,7 +72,7 @@ func programIn(archive string) ([]byte, error) {
 		}
 		return nil, missing
 	}
-	file, err := os.Open(archive) //nolint:gosec // in the folder of the call
+	file, err := os.Open(archive)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,8 @@ func checkProgram(program []byte, system, processor, version string) error {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	for _, want := range [][2]string{{"GOOS", system}, {"GOARCH", processor}, {"CGO_ENABLED", "0"}, {"-trimpath", "true"}} {
+	for _, want := range [][2]string{{"GOOS", system}, {"GOARCH", processor}, {"CGO_ENABLED", "0"},
+		{"-trimpath", "true"}} {
 		if have := settings[want[0]]; have != want[1] {
 			return fmt.Errorf("it was built with %s=%s, want %s", want[0], have, want[1])
 		}
