@@ -19,11 +19,12 @@ tags_reach_the_remote() {
 	local commands
 	commands=$(.ci/release "$version" -tags 2>/dev/null)
 	git init -q --bare "$dir/remote.git"
+	git init -q "$dir/tagged"
 	(
-		cd "$dir/copy"
+		cd "$dir/tagged"
 		export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@example.com GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@example.com
 		git remote add origin "$dir/remote.git"
-		git commit -qm "a release"
+		git commit -qm "a release" --allow-empty
 		bash -ec "$commands" >"$dir/log" 2>&1 || { cat "$dir/log" >&2; fail "the tags cannot be pushed"; }
 	)
 	[ "$(git -C "$dir/remote.git" tag | wc -l)" = "$(git ls-files '*go.mod' | wc -l)" ] || fail "not every module has a tag"
