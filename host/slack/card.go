@@ -209,6 +209,9 @@ func settledText(r *lifecycle.Record) string {
 	if who == "" {
 		who = "the host"
 	}
+	if absent := r.For(); absent != "" && len(r.Question.Votes) == 0 {
+		who += " for " + interaction.Visible(absent)
+	}
 	if r.Via != "" && len(r.Question.Votes) == 0 {
 		who += " (" + interaction.Visible(r.Via) + ")"
 	}

@@ -103,12 +103,9 @@ func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 `, slacktest.Team), 0o600))
 	all, err := people.Open(file, nil)
 	require.NoError(t, err)
-	d := newDesk(t, []engine.Question{refund}, func(c *slack.Config) {
+	d := newDeskOf(t, all, []engine.Question{refund}, func(c *slack.Config) {
 		c.Person, c.Places = slack.Directory{Directory: all}.Who, slack.Directory{Directory: all}.Audience
 	})
-	before := len(d.slack.Questions())
-	require.Zero(t, before)
-	d.asks = []engine.Question{refund}
 	_, err = d.host.Submit(t.Context(), lifecycle.Spec{ID: "r1", Prompt: "Go.", Ask: finance})
 	require.NoError(t, err)
 	d.await(func() bool { return len(d.slack.Questions()) == 2 })
@@ -127,9 +124,18 @@ func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 	d.hears("twin", "not known who you are")
 	d.hears("dora", "You are not known here.")
 	d.hears("eve", "You are not known here.")
-	d.press("carl", d.slack.Questions()[2], "approve")
-	d.shows(sent[0], "Approved by carl")
-	d.shows(sent[1], "Approved by carl")
+	require.Equal(t, "DCARL", d.slack.Questions()[2].Channel)
+	_, err = d.slack.PressValue("ada", sent[0], "approve", sent[0].Button("approve").Value)
+	require.NoError(t, err)
+	d.hears("ada", "for others: carl")
+	// bob, carl's deputy, presses the button that he was sent before.
+	_, err = d.slack.PressValue("bob", sent[1], "approve", sent[1].Button("approve").Value)
+	require.NoError(t, err)
+	for _, m := range d.slack.Questions() {
+		d.shows(m, "Approved by bob for carl (slack)")
+	}
+	record := d.record("r1", 1)
+	require.Equal(t, "carl", record.For())
 }
 
 // P4: the interactions arrive over Socket Mode, also after Slack has asked for a new connection.

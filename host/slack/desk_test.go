@@ -36,6 +36,7 @@ type desk struct {
 	address string // of the Request URL, since the first start
 	socket  bool   // over Socket Mode
 	asks    []engine.Question
+	people  lifecycle.Directory
 
 	host  *lifecycle.Lifecycle
 	app   *slack.App
@@ -80,9 +81,15 @@ func who(_ context.Context, team, user string) (lifecycle.Actor, error) {
 // newDesk starts a host whose runs ask these questions at once and end with the answers.
 func newDesk(t *testing.T, asks []engine.Question, change func(*slack.Config)) *desk {
 	t.Helper()
+	return newDeskOf(t, nil, asks, change)
+}
+
+// newDeskOf starts a host with a directory.
+func newDeskOf(t *testing.T, all lifecycle.Directory, asks []engine.Question, change func(*slack.Config)) *desk {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	d := &desk{TB: t, ctx: ctx, slack: slacktest.New(t), dir: t.TempDir(), asks: asks, change: change}
+	d := &desk{TB: t, ctx: ctx, slack: slacktest.New(t), dir: t.TempDir(), asks: asks, change: change, people: all}
 	d.start()
 	t.Cleanup(func() { d.stop() })
 	return d
@@ -106,7 +113,7 @@ func (d *desk) start() {
 	db.SetMaxOpenConns(1)
 	quiet := slog.New(slog.DiscardHandler)
 	d.host, err = lifecycle.New(lifecycle.Config{Store: d.store, Engine: engine.Func(d.agent), Logger: quiet,
-		Poll: 20 * time.Millisecond})
+		Poll: 20 * time.Millisecond, Directory: d.people})
 	require.NoError(d, err)
 	messages, err := slack.OpenSQLite(d.ctx, db)
 	require.NoError(d, err)

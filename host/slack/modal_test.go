@@ -70,7 +70,7 @@ func TestP1AFormIsEnteredInAModal(t *testing.T) {
 	d.modal("ada")
 	r, err := d.slack.Submit("ada", map[string]string{"Order": "A1", "items": "0", "color": "Green"})
 	require.NoError(t, err)
-	require.Contains(t, r.Errors()["input-0"], "items", "it says what is wrong")
+	require.Contains(t, r.Errors()["input-1"], "items", "it says what is wrong")
 	r, err = d.slack.Submit("ada", map[string]string{"Order": "A1", "items": "3", "price": "12.50", "Express": "No",
 		"color": "Red & round", "extras": "bag\ncard", "day": "2026-12-01", "mail": "ada@example.com",
 		"at": "2026-12-01T15:00:00Z"})

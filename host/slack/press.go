@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,6 +107,7 @@ func decode(raw []byte) (*press, error) {
 type result struct {
 	text    string                // for the person who pressed; empty: nothing to say
 	invalid bool                  // the entered values are invalid, as text says
+	input   int                   // of the modal; the first invalid one
 	view    *sdk.ModalViewRequest // to be opened
 	rewrite bool                  // the message may show an earlier state
 }
@@ -116,7 +118,8 @@ func (r *result) response(p *press) any {
 	case p.action != "" || r.text == "":
 		return nil
 	case r.invalid:
-		return sdk.NewErrorsViewSubmissionResponse(map[string]string{blockInput + "0": cut(r.text, maxHint)})
+		return sdk.NewErrorsViewSubmissionResponse(map[string]string{
+			blockInput + strconv.Itoa(r.input): cut(r.text, maxHint)})
 	}
 	return dialog("Not sent", r.text)
 }
@@ -140,7 +143,7 @@ func (a *App) apply(ctx context.Context, p *press) (r result) {
 		r, err = a.decide(ctx, caller, q, p)
 	}
 	if err != nil {
-		return a.refusal(ctx, caller, p, err)
+		return a.refusal(ctx, caller, q, p, err)
 	}
 	return r
 }
@@ -225,6 +228,19 @@ func read(q *lifecycle.Question, p *press) (front.Answer, error) {
 	return answer, err
 }
 
+// inputOf returns the input of the first fault, or the first input.
+func inputOf(q *lifecycle.Question, faults *lifecycle.ValueError) int {
+	m, _ := modalOf(q)
+	for _, f := range faults.Faults {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		if at := slices.IndexFunc(m.inputs, func(in input) bool { return in.name == name }); at >= 0 {
+			return at
+		}
+	}
+	return 0
+}
+
 // open returns the question's modal, if this person may answer now.
 func (a *App) open(ctx context.Context, caller *front.Caller, p *press) (result, error) {
 	v, err := caller.Load(ctx, p.run)
@@ -262,7 +278,7 @@ func (a *App) open(ctx context.Context, caller *front.Caller, p *press) (result,
 }
 
 // refusal describes an error for the person who pressed. It has no text of a store.
-func (a *App) refusal(ctx context.Context, caller *front.Caller, p *press, err error) result {
+func (a *App) refusal(ctx context.Context, caller *front.Caller, q *lifecycle.Question, p *press, err error) result {
 	f := front.FaultOf(err)
 	var refused *lifecycle.NotAllowedError
 	if f.Code == "NOT_ALLOWED" && errors.As(err, &refused) && refused.Action == lifecycle.ActionView {
@@ -272,6 +288,10 @@ func (a *App) refusal(ctx context.Context, caller *front.Caller, p *press, err e
 		a.config.Logger.Error("slack: an interaction failed", "run", p.run, "question", p.question, "err", err)
 	}
 	r := result{text: f.Text, invalid: f.Code == "INVALID_REPLY"}
+	var faults *lifecycle.ValueError
+	if errors.As(err, &faults) && q != nil {
+		r.input = inputOf(q, faults)
+	}
 	switch f.Code {
 	case "SETTLED", "KEY_CONFLICT", "NOT_WAITING", "RUN_TERMINAL":
 		r.rewrite = true

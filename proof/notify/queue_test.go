@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/host/slack"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
@@ -59,6 +61,50 @@ func queues(t *testing.T, test func(t *testing.T, open func() notify.Queue)) {
 		dsn := pgtest.DSN(t)
 		test(t, func() notify.Queue { return openPostgreSQL(t, dsn) })
 	})
+}
+
+// P4: Messages of host/slack keep their promises, in memory, on SQLite and on PostgreSQL.
+func TestP4MessagesKeepTheirPromises(t *testing.T) {
+	dsn, path := pgtest.DSN(t), filepath.Join(t.TempDir(), "slack.db")
+	cfg, err := pgx.ParseConfig(dsn)
+	require.NoError(t, err)
+	lite, err := sql.Open("sqlite", "file:"+path+sqliteSettings)
+	require.NoError(t, err)
+	post := stdlib.OpenDB(*cfg)
+	defer func() { require.NoError(t, errors.Join(lite.Close(), post.Close())) }()
+	memory := new(slack.Memory)
+	for name, open := range map[string]func() (slack.Messages, error){
+		"memory":     func() (slack.Messages, error) { return memory, nil },
+		"sqlite":     func() (slack.Messages, error) { return slack.OpenSQLite(t.Context(), lite) },
+		"postgresql": func() (slack.Messages, error) { return slack.OpenPostgreSQL(t.Context(), post) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := open()
+			require.NoError(t, err)
+			all := []slack.Message{{Run: "a", Question: 1, Place: "C1"}, {Run: "a", Question: 2, Place: "C1"},
+				{Run: "a", Question: 2, Place: "U2", Channel: "D2", TS: "1.2", Shown: "s", Reminded: 7},
+				{Run: "b", Question: 2, Place: "C1"}}
+			for _, i := range []int{3, 2, 0, 1} {
+				require.NoError(t, m.Save(t.Context(), all[i]))
+			}
+			all[0].Channel, all[0].TS = "C1", "1.1"
+			require.NoError(t, m.Save(t.Context(), all[0])) // replaces it
+			m, err = open()
+			require.NoError(t, err)
+			for question, want := range map[int][]slack.Message{0: all[:3], 1: all[:1], 2: all[1:3], 3: nil} {
+				got, err := m.Of(t.Context(), "a", question)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+			require.NoError(t, m.Forget(t.Context(), "a"))
+			got, err := m.Of(t.Context(), "a", 0)
+			require.NoError(t, err)
+			require.Empty(t, got)
+			got, err = m.Of(t.Context(), "b", 0)
+			require.NoError(t, err)
+			require.Equal(t, all[3:], got)
+		})
+	}
 }
 
 func entries(run string, first, last uint64) (all []notify.Entry) {
