@@ -115,10 +115,10 @@ func TestTextsArePlainEnglish(t *testing.T) {
 			return strings.HasSuffix(path, ".go") && !isTest(path) && !strings.HasSuffix(path, ".gen.go") &&
 				!below(path, "examples")
 		}},
-		{name: "README and docs", bound: 5, text: prose, of: func(path string) bool {
+		{name: "README and docs", bound: 4, text: prose, of: func(path string) bool {
 			return page(path) && !internal(path)
 		}},
-		{name: "docs/internals and the changelog", bound: 15, text: prose, of: func(path string) bool {
+		{name: "docs/internals and the changelog", bound: 14, text: prose, of: func(path string) bool {
 			return page(path) && internal(path) && filepath.Base(path) != "requirements.md"
 		}},
 		{name: "comments of tests and proofs", bound: 11, text: comments, of: func(path string) bool {
