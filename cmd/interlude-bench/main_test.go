@@ -34,12 +34,12 @@ func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 		"without group commit": {"-store", "sqlite", "-group-commit=false"},
 		"followed":             {"-store", "sqlite", "-follow"},
 		"with a feed":          {"-store", "sqlite", "-feed"},
-		"beside parked runs":   {"-store", "sqlite", "-parked", "500"},
-		"postgres":             {"-store", "postgres", "-parked", "300", "-finished", "300"},
+		"beside parked runs":   {"-store", "sqlite", "-parked", "100"},
+		"postgres":             {"-store", "postgres", "-parked", "100", "-finished", "100"},
 		"by two nodes":         {"-store", "postgres", "-across"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, out := run(t, append([]string{"-runs", "200", "-concurrency", "16", "-deadlines", "0", "-json"},
+			r, out := run(t, append([]string{"-runs", "60", "-concurrency", "16", "-deadlines", "0", "-json"},
 				args...)...)
 			commits := 6.0
 			if r.Across { // the other node commits the reply

@@ -15,4 +15,4 @@ var (
 )
 
 // eachMutant tries each n-th mutant. .ci/search tries all.
-const eachMutant = 5
+const eachMutant = 15
