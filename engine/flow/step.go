@@ -164,8 +164,8 @@ func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), po
 
 const maxError = 16 << 10
 
-// bounded cuts a text to so many bytes, and replaces invalid UTF-8, so that the journal returns
-// exactly this text.
+// bounded cuts a text to at most that many bytes, and replaces invalid UTF-8, so that the journal
+// returns exactly this text.
 func bounded(text string, most int) string {
 	cut := strings.ToValidUTF8(text[:min(len(text), most)], "\ufffd")
 	if len(text) > most {

@@ -102,7 +102,7 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	return c
 }
 
-// AskedTogether parks a running run with so many questions without deadlines.
+// AskedTogether parks a running run with this number of questions, without deadlines.
 func AskedTogether(prev store.Run, now time.Time, questions int, rule interaction.Rule) store.Commit {
 	c := Asked(prev, now, false, time.Time{})
 	r := &c.Run
@@ -158,8 +158,8 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
-// lostAgain returns a running run to the queue for a minute, after so many repeats of its turn in a
-// row, of which so many followed the loss of a node.
+// lostAgain returns a running run to the queue for a minute. repeats counts the consecutive repeats
+// of its turn, losses those after the loss of a node.
 func lostAgain(prev store.Run, now time.Time, repeats, losses int) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Repeats, c.Run.Losses, c.Run.NotBefore = repeats, losses, now.Add(time.Minute)

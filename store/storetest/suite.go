@@ -29,7 +29,7 @@ type Harness struct {
 	Parallel bool
 }
 
-// Run verifies a store that only has to be opened. Each case gets a new, empty store.
+// Run verifies a store that needs no Harness. Each case gets a new, empty store.
 func Run(t *testing.T, open func(tb testing.TB) store.Store) {
 	t.Helper()
 	Harness{Open: open}.Run(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// severalDecide makes the open questions approvals that so many people must approve, and two must
-// reject.
+// severalDecide makes the open questions approvals that need this many people to approve, and two
+// to reject.
 func severalDecide(c store.Commit, need int32) store.Commit {
 	for i := range c.Run.Open {
 		q := &c.Run.Open[i]
