@@ -131,7 +131,8 @@ var residents = []scene{
 		r.goneAre(self)
 		require.Empty(w, lost())
 	}},
-	{name: "output of a process between its turns does not belong to the next one", applies: both(isResident, isProgram),
+	{name: "output of a process between its turns does not belong to the next one",
+		applies: both(isResident, isProgram),
 		play: func(w *world) {
 			r := w.newRun("r1")
 			r.do("final one", "late said") // after the turn's end: a late final text and a second end
