@@ -24,7 +24,7 @@ type AnswersQuery struct {
 
 // AnswersPage is a page of answers, the newest run and question first. If Next is set, there may be
 // more, even if the page has few: a call examines MaxAnswersRead runs at most, and stops after
-// MaxSearchTime.
+// MaxSearchTime, or when the page has 4 MiB.
 type AnswersPage struct {
 	Answers []GivenAnswer
 	Next    string
@@ -65,7 +65,7 @@ func (c *Client) Answers(ctx context.Context, query AnswersQuery) (page AnswersP
 	if err := c.allowInbox(ctx, &InboxQuery{For: query.By}); err != nil {
 		return page, err
 	}
-	begun := time.Now()
+	begun, size := time.Now(), 0
 	for {
 		found, err := c.proc.Store.Runs(ctx, runs)
 		if err != nil {
@@ -79,7 +79,9 @@ func (c *Client) Answers(ctx context.Context, query AnswersQuery) (page AnswersP
 			}
 			page.Answers, page.Searched = append(page.Answers, given...), page.Searched+1
 			runs.After = store.Cursor{At: run.CreatedAt, ID: run.ID}.String()
-			if len(page.Answers) >= limit || page.Searched >= MaxAnswersRead || time.Since(begun) > MaxSearchTime {
+			size += answersSize(given)
+			if len(page.Answers) >= limit || page.Searched >= MaxAnswersRead || size > store.MaxPage ||
+				time.Since(begun) > MaxSearchTime {
 				page.Next = runs.After
 				return page, nil
 			}
@@ -88,6 +90,17 @@ func (c *Client) Answers(ctx context.Context, query AnswersQuery) (page AnswersP
 			return page, nil
 		}
 	}
+}
+
+// answersSize is the memory that a page needs for the answers in one run, in bytes.
+func answersSize(given []GivenAnswer) (size int) {
+	for i := range given {
+		if i == 0 {
+			size = len(given[i].Run.FinalText) + len(given[i].Run.Output)
+		}
+		size += recordSize(&given[i].Record)
+	}
+	return size
 }
 
 // answersIn returns the person's answers in a run, if the caller may view it.

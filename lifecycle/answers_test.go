@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
@@ -95,5 +97,48 @@ func TestN7ASearchForAnswersIsBounded(t *testing.T) {
 		require.Equal(t, 7, page.Searched)
 		require.Equal(t, 7, s.history)
 		require.NotEmpty(t, page.Next)
+	})
+}
+
+// N7 I5: a page of answers ends at about store.MaxPage, however large the results of its runs are.
+func TestI5APageOfAnswersWithLargeResultsIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: engine.Func(func(_ context.Context, t engine.Turn,
+			_ engine.Sink) (engine.Outcome, error) {
+			if len(t.Answers) == 0 {
+				return engine.Ask(engine.Question{Prompt: "Which?"}), nil
+			}
+			o := engine.Done("done")
+			o.Output = []byte(`"` + strings.Repeat("x", 900<<10) + `"`)
+			return o, nil
+		})})
+		defer stop()
+		const runs = 12
+		for i := range runs {
+			id := fmt.Sprint("r-", i)
+			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x"})
+			require.NoError(t, err)
+			synctest.Wait()
+			_, err = lc.Reply(t.Context(), id, Reply{ID: 1, Text: "yes", Actor: Actor{ID: "ada"}})
+			require.NoError(t, err)
+			synctest.Wait()
+			require.NotEmpty(t, in(t, lc.Client, id, StateSucceeded).Output)
+		}
+		seen, pages := make(map[string]bool), 0
+		for q := (AnswersQuery{By: Actor{ID: "ada"}, Limit: 1000}); ; {
+			page, err := lc.Answers(t.Context(), q)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(page.Answers), 5)
+			for _, a := range page.Answers {
+				require.False(t, seen[a.Run.ID])
+				seen[a.Run.ID] = true
+			}
+			pages++
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+		}
+		require.Len(t, seen, runs)
+		require.Equal(t, 3, pages)
 	})
 }

@@ -23,7 +23,8 @@ var (
 )
 
 // ReadFile reads a file of a question (Question.Files) by its number in the list, from 0. Its size
-// and SHA-256 equal the values in the question. The caller needs the right to view the run.
+// and SHA-256 equal the values in the question. The caller needs the right to view the run. A
+// question that a fork repeats has the files of its source, while the source's folder exists.
 //
 // Errors: as for Question, ErrNotFound for a number that the question does not have,
 // ErrFileMissing, and ErrFileChanged. The file is at most MaxFileSize bytes; callers bound the
@@ -48,22 +49,52 @@ func (c *Client) ReadFile(ctx context.Context, id string, question, number int) 
 		return fmt.Errorf("%w: %s of question %d was attached on the machine %q, and this is %q", ErrFileMissing,
 			f.Name, question, record.Question.Files.Host, here)
 	}
-	if c.folders.Dir == "" {
-		return f, nil, missing()
+	body, err := c.readAttached(&run, &f)
+	for range maxSources {
+		if err == nil || run.ForkedFrom == nil {
+			break
+		}
+		source, unread := c.proc.Store.Run(ctx, run.ForkedFrom.RunID)
+		if unread != nil { // it was pruned
+			break
+		}
+		if found, failed := c.readAttached(&source, &f); failed == nil {
+			body, err = found, nil
+		}
+		run = source
 	}
-	base, owned, err := c.folders.Of(&run)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil, missing()
+	case errors.Is(err, ErrFileChanged):
+		return f, nil, fmt.Errorf("%w: %s of question %d", ErrFileChanged, f.Name, question)
+	case err != nil:
 		return f, nil, err
 	}
-	if !owned {
-		return f, nil, missing()
+	return f, body, nil
+}
+
+// maxSources is the number of sources of a fork, and of its sources, whose folders are read.
+const maxSources = 16
+
+// readAttached reads a file in a run's folder: fs.ErrNotExist, or ErrFileChanged for another content.
+func (c *Client) readAttached(run *Run, f *File) ([]byte, error) {
+	if c.folders.Dir == "" {
+		return nil, fs.ErrNotExist
+	}
+	base, owned, err := c.folders.Of(run)
+	switch {
+	case err != nil:
+		return nil, err
+	case !owned:
+		return nil, fs.ErrNotExist
 	}
 	body, err := plainfile.ReadBelow(filepath.Join(base, "artifacts"), filepath.FromSlash(f.Path), f.Size)
 	switch sum := sha256.Sum256(body); {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, nil, missing()
+		return nil, fs.ErrNotExist
 	case err != nil || int64(len(body)) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256:
-		return f, nil, fmt.Errorf("%w: %s of question %d", ErrFileChanged, f.Name, question)
+		return nil, ErrFileChanged
 	}
-	return f, body, nil
+	return body, nil
 }

@@ -13,6 +13,40 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
+// N8 N11: an approval that a fork asks again has the files that its source has attached.
+func TestN8AForkAsksAgainWithTheFiles(t *testing.T) {
+	lc, _ := serveFiles(t, t.TempDir(), writePlan)
+	_, err := lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "approve"})
+	require.NoError(t, err)
+	from := "r"
+	for _, fork := range []string{"f", "g"} { // g is a fork of a fork
+		for e, err := range lc.Events(t.Context(), from, 0) {
+			require.NoError(t, err)
+			if e.Type == lifecycle.TypeInputRequired {
+				break
+			}
+		}
+		_, body, err := lc.ReadFile(t.Context(), from, 1, 0)
+		require.NoError(t, err, from)
+		require.Equal(t, "build, then test", string(body))
+		_, err = lc.Reply(t.Context(), from, lifecycle.Reply{ID: 1, Decision: lifecycle.Approve})
+		require.NoError(t, err)
+		_, err = lc.Wait(t.Context(), from)
+		require.NoError(t, err)
+		_, err = lc.Fork(t.Context(), from, lifecycle.At{Question: 1, ID: fork})
+		require.NoError(t, err)
+		from = fork
+	}
+	for e, err := range lc.Events(t.Context(), "g", 0) {
+		require.NoError(t, err)
+		if e.Type == lifecycle.TypeInputRequired {
+			break
+		}
+	}
+	_, _, err = lc.ReadFile(t.Context(), "g", 1, 0)
+	require.NoError(t, err)
+}
+
 // attacher asks with files that it has written.
 type attacher struct{ write func(artifacts string) error }
 
@@ -24,7 +58,11 @@ func (a attacher) turn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.
 		return engine.Outcome{}, err
 	}
 	files, err := t.Files("out/plan.txt")
-	return engine.Ask(engine.Question{Prompt: "Is this right?", Files: files}), err
+	q := engine.Question{Prompt: "Is this right?", Files: files}
+	if t.Prompt == "approve" {
+		q.Kind, q.Subject = engine.Approval, &engine.Subject{Tool: "build"}
+	}
+	return engine.Ask(q).WithState([]byte("asked")), err
 }
 
 func serveFiles(t *testing.T, dir string, write func(artifacts string) error) (*lifecycle.Lifecycle, *memory.Store) {

@@ -74,7 +74,9 @@ var versionVerb = command.Verb{
 			if _, err := c.Want(""); err != nil {
 				return misused, err
 			}
-			fmt.Fprintln(c.Out, "interlude", version())
+			if _, err := fmt.Fprintln(c.Out, "interlude", version()); err != nil {
+				return failed, err
+			}
 			return succeeded, nil
 		}
 	},

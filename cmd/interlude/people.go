@@ -159,14 +159,19 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 		if err != nil {
 			return misused, misusef("%w", err)
 		}
-		t.print(c, record, token)
+		if err := t.print(c, record, token); err != nil { // nobody could read it again
+			_, revoked := store.RevokeToken(ctx, record.ID)
+			return failed, errors.Join(fmt.Errorf("the token could not be printed, and is revoked: %w", err), revoked)
+		}
 	case "list":
 		all, err := store.Tokens(ctx)
 		if err != nil {
 			return failed, err
 		}
 		for _, record := range all {
-			t.print(c, record, "")
+			if err := t.print(c, record, ""); err != nil {
+				return failed, err
+			}
 		}
 	case "revoke":
 		if known, err := store.RevokeToken(ctx, arg); err != nil || !known {
@@ -213,7 +218,7 @@ func endClaims(ctx context.Context, client *lifecycle.Client, person string) err
 }
 
 // print prints a token's record, with the token itself when it is new.
-func (t *tokenCall) print(c command.Call, r signin.Token, token string) {
+func (t *tokenCall) print(c command.Call, r signin.Token, token string) error {
 	if t.json {
 		line, _ := json.Marshal(struct {
 			ID      string       `json:"id"`
@@ -224,16 +229,17 @@ func (t *tokenCall) print(c command.Call, r signin.Token, token string) {
 			Expires time.Time    `json:"expires,omitzero"`
 			Token   string       `json:"token,omitempty"`
 		}{r.ID, r.Person, r.Groups, r.Scope, r.Created.UTC(), r.Expires.UTC(), token})
-		fmt.Fprintln(c.Out, terminal.JSON(line))
-		return
+		_, err := fmt.Fprintln(c.Out, terminal.JSON(line))
+		return err
 	}
 	expires := "never expires"
 	if !r.Expires.IsZero() {
 		expires = "expires " + r.Expires.Format(time.DateTime)
 	}
-	fmt.Fprintf(c.Out, "%s  %-8s %s %s  %s\n", r.ID, r.Scope, terminal.Name(r.Person), terminal.Names(r.Groups),
-		expires)
 	if token != "" {
-		fmt.Fprintf(c.Out, "%s\n", token)
+		token += "\n"
 	}
+	_, err := fmt.Fprintf(c.Out, "%s  %-8s %s %s  %s\n%s", r.ID, r.Scope, terminal.Name(r.Person),
+		terminal.Names(r.Groups), expires, token)
+	return err
 }

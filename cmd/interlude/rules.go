@@ -122,16 +122,18 @@ func (t *policyTest) testRun(ctx context.Context, c command.Call, client *lifecy
 		if ruling.Decision != "" {
 			counts[ruling.Rule]++
 		}
-		t.print(c, &v)
+		if err := t.print(c, &v); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (t *policyTest) print(c command.Call, v *verdict) {
+func (t *policyTest) print(c command.Call, v *verdict) error {
 	if t.json {
 		line, _ := json.Marshal(v)
-		fmt.Fprintln(c.Out, terminal.JSON(line))
-		return
+		_, err := fmt.Fprintln(c.Out, terminal.JSON(line))
+		return err
 	}
 	decided := "is undecided"
 	if v.Decided != "" {
@@ -144,6 +146,7 @@ func (t *policyTest) print(c command.Call, v *verdict) {
 	if v.Error != "" {
 		would += " (" + terminal.Name(v.Error) + ")"
 	}
-	fmt.Fprintf(c.Out, "%s question %d, %s: %s; the rules: %s\n", terminal.Name(v.Run), v.Question,
+	_, err := fmt.Fprintf(c.Out, "%s question %d, %s: %s; the rules: %s\n", terminal.Name(v.Run), v.Question,
 		terminal.Name(v.Tool), decided, would)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -24,6 +25,27 @@ type Fault struct {
 }
 
 func (f Fault) Error() string { return f.Text }
+
+// ErrHost is the error of Guard.
+var ErrHost = errors.New("front: a function of the host panicked, or exited its goroutine")
+
+// Guard calls a function of the host in its own goroutine. If it panics or calls runtime.Goexit, the
+// result matches ErrHost, and has the stack of the panic; the request's goroutine continues.
+func Guard(call func() error) error {
+	err := ErrHost
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%w: %v\n%s", ErrHost, p, debug.Stack())
+			}
+		}()
+		err = call()
+	}()
+	<-done
+	return err
+}
 
 const outcomeUnknown = "It is unknown whether this was stored. Send it again: it takes effect at most once."
 

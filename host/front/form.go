@@ -259,7 +259,7 @@ func schemaForm(q *lifecycle.Question) (Form, bool) {
 	flat := make([]member, len(properties))
 	for i, p := range properties {
 		value, ok := flatProperty(p.value)
-		if !ok {
+		if !ok || !isVisible(p.name) {
 			return Form{}, false
 		}
 		flat[i] = member{p.name, value}
@@ -341,11 +341,20 @@ func flatProperty(schema json.RawMessage) (json.RawMessage, bool) {
 				continue
 			}
 		case "enum", "oneOf":
-			if kind != "string" || m.name == "enum" && !isTexts(m.value) || m.name == "oneOf" && !isTitled(m.value) {
+			if kind != "string" || m.name == "enum" && !isTexts(m.value) {
 				return nil, false
 			}
+			if m.name == "oneOf" {
+				if m.value, ok = titled(m.value); !ok {
+					return nil, false
+				}
+			}
 		case "items":
-			if !isChoice(m.value) {
+			if m.value, ok = choiceOf(m.value); !ok {
+				return nil, false
+			}
+		case "default":
+			if !isVisible(string(m.value)) || !isVisible(asText(m.value)) {
 				return nil, false
 			}
 		}
@@ -359,12 +368,26 @@ func flatProperty(schema json.RawMessage) (json.RawMessage, bool) {
 	return encode(out), true
 }
 
-func isChoice(items json.RawMessage) bool {
+// choiceOf returns the items of a list. It reports false if they are no choices.
+func choiceOf(items json.RawMessage) (json.RawMessage, bool) {
 	all, ok := membersOf(items)
 	if enum := find(all, "enum"); ok && len(all) == 2 && enum != nil {
-		return isText(find(all, "type"), "string") && isTexts(enum)
+		return items, isText(find(all, "type"), "string") && isTexts(enum)
 	}
-	return ok && len(all) == 1 && isTitled(find(all, "anyOf"))
+	if !ok || len(all) != 1 {
+		return nil, false
+	}
+	options, ok := titled(find(all, "anyOf"))
+	return encode([]member{{"anyOf", options}}), ok
+}
+
+// isVisible reports whether a client that knows no table of characters shows the whole text.
+func isVisible(s string) bool { return interaction.Visible(s) == s }
+
+// asText returns the text of a JSON string; empty for other values.
+func asText(raw json.RawMessage) (s string) {
+	_ = json.Unmarshal(raw, &s)
+	return s
 }
 
 func isText(raw json.RawMessage, allowed ...string) bool {
@@ -372,22 +395,30 @@ func isText(raw json.RawMessage, allowed ...string) bool {
 	return json.Unmarshal(raw, &s) == nil && slices.Contains(allowed, s)
 }
 
+// isTexts reports whether the values are texts that a client can show.
 func isTexts(raw json.RawMessage) bool {
 	var list []*string
-	return json.Unmarshal(raw, &list) == nil && len(list) > 0 && !slices.Contains(list, nil)
+	return json.Unmarshal(raw, &list) == nil && len(list) > 0 &&
+		!slices.ContainsFunc(list, func(s *string) bool { return s == nil || !isVisible(*s) })
 }
 
-func isTitled(raw json.RawMessage) bool {
+// titled returns options whose titles can be shown. It reports false if they are no constants with
+// titles, or a client cannot show their values.
+func titled(raw json.RawMessage) (json.RawMessage, bool) {
 	var list []map[string]*string
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
-		return false
+		return nil, false
 	}
-	for _, o := range list {
-		if len(o) != 2 || o["const"] == nil || o["title"] == nil {
-			return false
+	out := make([]json.RawMessage, len(list))
+	for i, o := range list {
+		if len(o) != 2 || o["const"] == nil || o["title"] == nil || !isVisible(*o["const"]) {
+			return nil, false
 		}
+		title := quote(interaction.VisibleProse(*o["title"]))
+		out[i] = encode([]member{{"const", quote(*o["const"])}, {"title", title}})
 	}
-	return true
+	all, _ := json.Marshal(out) // they are JSON
+	return all, true
 }
 
 func membersOf(raw json.RawMessage) ([]member, bool) {

@@ -15,6 +15,7 @@ import (
 	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/host/front/fronttest"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/hostile"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -260,4 +261,71 @@ func TestN9AHiddenQuestionIsNotAsked(t *testing.T) {
 		require.NoError(t, <-served)
 		lc.Close()
 	})
+}
+
+// displayed returns the texts of a form that a client shows.
+func displayed(t *testing.T, schema []byte) (text string) {
+	t.Helper()
+	var collect func(name string, v any)
+	collect = func(name string, v any) {
+		switch v := v.(type) {
+		case string:
+			if name != "const" {
+				text += v + "\n"
+			}
+		case []any:
+			for _, inner := range v {
+				collect(name, inner)
+			}
+		case object:
+			for name, inner := range v {
+				text += name + "\n"
+				collect(name, inner)
+			}
+		}
+	}
+	var v any
+	require.NoError(t, json.Unmarshal(schema, &v))
+	collect("", v)
+	return text
+}
+
+type object = map[string]any
+
+// N4: a dialog shows every character of an agent's text. What its form could only hide is answered on
+// the host's page.
+func TestN4DialogsShowHostileText(t *testing.T) {
+	for _, c := range hostile.Cases() {
+		form, flat := front.FormOf(&c.Question)
+		require.Equal(t, c.ID != "form", flat, c.ID)
+		text := front.Message(&c.Question)
+		if flat {
+			text += displayed(t, form.Schema)
+		} else {
+			c.Exact, c.Prose = nil, []string{"prompt", "context"}
+		}
+		require.NoError(t, hostile.Check(text, c.Exact, c.Prose), c.ID)
+	}
+	plain := func(property string) (front.Form, bool) {
+		return front.FormOf(&engine.Question{Kind: engine.FillFields,
+			Schema: []byte(`{"type":"object","properties":{"a":` + property + `}}`)})
+	}
+	title := hostile.Text("title")
+	for _, property := range []string{`{"type":"string","oneOf":[{"const":"x","title":"` + title + `"}]}`,
+		`{"type":"array","items":{"anyOf":[{"const":"x","title":"` + title + `"}]}}`, `{"type":"string","title":"` + title + `"}`} {
+		form, flat := plain(property)
+		require.True(t, flat, property)
+		require.NoError(t, hostile.Check(displayed(t, form.Schema), nil, []string{"title"}), property)
+	}
+	for _, property := range []string{`{"type":"string","enum":["` + title + `"]}`, `{"type":"string","default":"` + title + `"}`,
+		`{"type":"string","default":"\u200b"}`, `{"type":"string","oneOf":[{"const":"` + title + `","title":"x"}]}`,
+		`{"type":"array","items":{"type":"string","enum":["` + title + `"]}}`,
+		`{"type":"array","items":{"anyOf":[{"const":"` + title + `","title":"x"}]}}`} {
+		_, flat := plain(property)
+		require.False(t, flat, property)
+	}
+	q := engine.Question{Kind: engine.Approval, Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay"},
+		Files: &interaction.Files{List: []interaction.File{{Name: "invoice.pdf", MediaType: "application/pdf",
+			Size: 7}}}}
+	require.Contains(t, front.Message(&q), "File: invoice.pdf (application/pdf, 7 bytes)")
 }

@@ -13,12 +13,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/host/reqbody"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 const bodyTime = time.Minute
 
-const maxSessions = 1000
+// maxSessions limits the sessions of all callers, and maxSessionsEach those of one principal.
+const (
+	maxSessions     = 1000
+	maxSessionsEach = 100
+)
+
+// maxRequestsEach limits the concurrent HTTP requests of one principal, with the streams.
+const maxRequestsEach = 200
 
 // sessionTimeout ends idle sessions of revisions that have sessions.
 const sessionTimeout = time.Hour
@@ -41,9 +50,8 @@ func (s *Server) Handler() (http.Handler, error) {
 			if r.Method == http.MethodDelete && r.Header.Get("Mcp-Session-Id") != "" {
 				s.endCalls(sessionKey{auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Mcp-Session-Id")})
 			}
-			if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && full(earlier) {
-				http.Error(w, "too many sessions are open: close one, or try again later",
-					http.StatusServiceUnavailable)
+			if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+				s.openSession(w, r, earlier, with)
 				return
 			}
 			with.ServeHTTP(w, r)
@@ -53,34 +61,133 @@ func (s *Server) Handler() (http.Handler, error) {
 			without.ServeHTTP(w, r)
 		}
 	})
-	return http.NewCrossOriginProtection().Handler(s.signedIn(eras)), nil
+	return s.signedIn(eras), nil
 }
 
-func full(server *sdk.Server) bool {
-	n := 0
-	for range server.Sessions() {
-		n++
+// openSession serves a request that may open a session, unless its principal or all have too many.
+func (s *Server) openSession(w http.ResponseWriter, r *http.Request, server *sdk.Server, next http.Handler) {
+	principal := auth.TokenInfoFromContext(r.Context()).UserID
+	s.mu.Lock()
+	open := make(map[string]bool)
+	for one := range server.Sessions() {
+		open[one.ID()] = true
 	}
-	return n >= maxSessions
+	own := s.opening[principal]
+	for id, of := range s.owners {
+		switch {
+		case !open[id]:
+			delete(s.owners, id)
+		case of == principal:
+			own++
+		}
+	}
+	switch {
+	case own >= maxSessionsEach:
+		s.mu.Unlock()
+		http.Error(w, "you have too many sessions open: close one", http.StatusTooManyRequests)
+		return
+	case len(open) >= maxSessions:
+		s.mu.Unlock()
+		http.Error(w, "too many sessions are open: try again later", http.StatusServiceUnavailable)
+		return
+	}
+	s.opening[principal]++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.opening[principal]--; s.opening[principal] == 0 {
+			delete(s.opening, principal)
+		}
+		if id := w.Header().Get("Mcp-Session-Id"); id != "" {
+			s.owners[id] = principal
+		}
+	}()
+	next.ServeHTTP(w, r)
+}
+
+// enterHTTP counts a request of the principal, of any kind: a body may arrive slowly, and a stream
+// lasts as long as its session. It reports false if there are too many.
+func (s *Server) enterHTTP(principal string) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.requests[principal] >= maxRequestsEach {
+		return nil, false
+	}
+	s.requests[principal]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.requests[principal]--; s.requests[principal] == 0 {
+			delete(s.requests, principal)
+		}
+	}, true
+}
+
+// readBody reads the body of a request, which the SDK reads whole, too, and checks that it has one
+// meaning. It reports false if it has refused the request.
+func readBody(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return true
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err == nil {
+		err = reqbody.Check(body, nil)
+	} else if errors.As(err, new(*http.MaxBytesError)) {
+		http.Error(w, "the body is too large", http.StatusRequestEntityTooLarge)
+		return false
+	}
+	if err != nil {
+		http.Error(w, "the body cannot be read, or has two meanings: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return true
 }
 
 // signedIn identifies the caller of each request. The SDK binds a session to its user by the
 // information about a token, so the caller is passed on in this form.
 func (s *Server) signedIn(next http.Handler) http.Handler {
 	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
+	sameSite := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, body := reqbody.Limit(w, r, bodyTime)
-		actor, err := s.config.Identify(r)
+		r, body := reqbody.Limit(w, r, bodyTime) // first: a refused body must not hold its connection
+		refuse := func(status int, text string) {
+			body.CloseUnread(w.Header())
+			http.Error(w, text, status)
+		}
+		if sameSite.Check(r) != nil {
+			refuse(http.StatusForbidden, "a page of another site may not make this request")
+			return
+		}
+		var actor lifecycle.Actor
+		err := front.Guard(func() (err error) {
+			actor, err = s.config.Identify(r)
+			return err
+		})
+		if errors.Is(err, front.ErrHost) {
+			s.config.Logger.Error("mcp: a caller cannot be identified", "err", err)
+			refuse(http.StatusInternalServerError, "the request failed")
+			return
+		}
 		if err != nil || actor.ID == "" {
 			s.config.Logger.Info("mcp: refused a request without a known caller", "peer", r.RemoteAddr, "err", err)
 			if s.config.Metadata != "" {
 				w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+s.config.Metadata+`"`)
 			}
-			body.CloseUnread(w.Header())
-			http.Error(w, "sign in first", http.StatusUnauthorized)
+			refuse(http.StatusUnauthorized, "sign in first")
 			return
 		}
+		leave, ok := s.enterHTTP(actor.ID)
+		if !ok {
+			refuse(http.StatusTooManyRequests, "you have too many requests open: wait for one to end")
+			return
+		}
+		defer leave()
 		r = r.Clone(r.Context())
+		if !readBody(w, r) {
+			return
+		}
 		r.Header.Set("Authorization", "Bearer identified") // whatever the host's own scheme is
 		verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 			return identity{actor, r.Context()}.token(), nil
@@ -98,13 +205,9 @@ func checkTaskHeader(w http.ResponseWriter, r *http.Request) bool {
 	case method != "tasks/get" && method != "tasks/update" && method != "tasks/cancel":
 		return true // if the body has another method than the header, the SDK refuses it
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	body, err := io.ReadAll(r.Body) // which was read
 	if err != nil {
-		status := http.StatusBadRequest
-		if errors.As(err, new(*http.MaxBytesError)) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		http.Error(w, "the body cannot be read", status)
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -114,8 +217,9 @@ func checkTaskHeader(w http.ResponseWriter, r *http.Request) bool {
 			TaskID string `json:"taskId"`
 		} `json:"params"`
 	}
-	if json.Unmarshal(body, &request) != nil {
-		return true // the SDK reports it
+	if err := reqbody.Unmarshal(body, &request); err != nil { // for example a taskId in two spellings
+		http.Error(w, "the body cannot be read, or has two meanings: "+err.Error(), http.StatusBadRequest)
+		return false
 	}
 	if name := r.Header.Get("Mcp-Name"); name != "" && name == request.Params.TaskID {
 		return true

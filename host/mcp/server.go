@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -36,7 +35,10 @@ type Server struct {
 
 	mu       sync.Mutex             // guards the fields below
 	calls    map[string]int         // by principal
+	requests map[string]int         // HTTP requests, by principal
 	sessions map[sessionKey]*ending // of sessions with calls
+	owners   map[string]string      // the principals of sessions over HTTP, by id
+	opening  map[string]int         // requests that may open a session, by principal
 }
 
 type sessionKey struct{ principal, session string }
@@ -57,7 +59,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: cfg, tools: make(map[string]*Tool), calls: make(map[string]int),
-		sessions: make(map[sessionKey]*ending)}
+		requests: make(map[string]int), sessions: make(map[sessionKey]*ending), owners: make(map[string]string),
+		opening: make(map[string]int)}
 	for i := range s.config.Tools {
 		s.tools[s.config.Tools[i].Name] = &s.config.Tools[i]
 	}
@@ -168,7 +171,7 @@ type caller struct {
 // tool's handler.
 func (s *Server) middleware(identify func(sdk.Request) (identity, bool)) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (_ sdk.Result, err error) {
+		return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 			switch method {
 			case "tools/call", "tasks/get", "tasks/update", "tasks/cancel":
 			case "prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list",
@@ -177,13 +180,6 @@ func (s *Server) middleware(identify func(sdk.Request) (identity, bool)) sdk.Mid
 			default:
 				return next(ctx, method, req)
 			}
-			defer func() {
-				if p := recover(); p != nil {
-					s.config.Logger.Error("mcp: a function of the host panicked", "panic", p,
-						"stack", string(debug.Stack()))
-					err = internalError()
-				}
-			}()
 			who, ok := identify(req)
 			actor := who.actor
 			session, isServer := req.GetSession().(*sdk.ServerSession)
@@ -204,24 +200,39 @@ func (s *Server) middleware(identify func(sdk.Request) (identity, bool)) sdk.Mid
 			c := &caller{Caller: front.For(s.config.Client, actor), client: clientOf(session, req), session: session,
 				extra: req.GetExtra()}
 			ctx = context.WithValue(ctx, callerKey{}, c)
-			params, isCall := req.GetParams().(*sdk.CallToolParamsRaw)
-			if !isCall {
-				return next(ctx, method, req)
+			err = front.Guard(func() (err error) {
+				result, err = s.serve(ctx, c, next, method, req)
+				return err
+			})
+			if errors.Is(err, front.ErrHost) {
+				s.config.Logger.Error("mcp: a request failed", "method", method, "err", err)
+				return nil, internalError()
 			}
-			tool := s.tools[params.Name]
-			if tool == nil {
-				return next(ctx, method, req) // it answers that there is no such tool
-			}
-			result, err := s.call(ctx, c, tool, params)
-			if err != nil {
-				return nil, s.rpcError(ctx, method, err)
-			}
-			if r, ok := result.(*sdk.CallToolResult); ok {
-				return next(context.WithValue(ctx, resultKey{}, r), method, req)
-			}
-			return result, nil
+			return result, err
 		}
 	}
+}
+
+// serve serves a request of a known caller. It calls the host's functions.
+func (s *Server) serve(ctx context.Context, c *caller, next sdk.MethodHandler, method string, req sdk.Request) (
+	sdk.Result, error,
+) {
+	params, isCall := req.GetParams().(*sdk.CallToolParamsRaw)
+	if !isCall {
+		return next(ctx, method, req)
+	}
+	tool := s.tools[params.Name]
+	if tool == nil {
+		return next(ctx, method, req) // it answers that there is no such tool
+	}
+	result, err := s.call(ctx, c, tool, params)
+	if err != nil {
+		return nil, s.rpcError(ctx, method, err)
+	}
+	if r, ok := result.(*sdk.CallToolResult); ok {
+		return next(context.WithValue(ctx, resultKey{}, r), method, req)
+	}
+	return result, nil
 }
 
 func fromContext(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

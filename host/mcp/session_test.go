@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/front/fronttest"
 	"github.com/interlude-go/interlude/host/mcp"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/memory"
@@ -273,4 +276,159 @@ func TestP4StdioServesOnePerson(t *testing.T) {
 	runs, err := client.Runs(t.Context(), lifecycle.Query{})
 	require.NoError(t, err)
 	require.Len(t, runs.Runs, 3)
+}
+
+// raw posts a body in a revision with sessions.
+func (d *desk) raw(person, body string, header http.Header) (status int, session, text string) {
+	d.tb.Helper()
+	r, err := http.NewRequestWithContext(d.tb.Context(), http.MethodPost, d.url, strings.NewReader(body))
+	require.NoError(d.tb, err)
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Authorization": {"Bearer " + person}, "Mcp-Protocol-Version": {"2025-11-25"}}
+	maps.Copy(r.Header, header)
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(d.tb, err)
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	require.NoError(d.tb, err)
+	return res.StatusCode, res.Header.Get("Mcp-Session-Id"), string(all)
+}
+
+// L2: one person can use up neither the sessions nor the connections of the others.
+func TestL2SessionsAndRequestsOfOnePersonAreBounded(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)}})
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",
+		"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	opened := 0
+	var last string
+	for range 150 {
+		status, session, _ := d.raw("eve", hello, nil)
+		if status == http.StatusTooManyRequests {
+			break
+		}
+		require.Equal(t, http.StatusOK, status)
+		last = session
+		opened++
+	}
+	require.Equal(t, 100, opened)
+	status, _, _ := d.raw("ada", hello, nil)
+	require.Equal(t, http.StatusOK, status)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, d.url, nil)
+	require.NoError(t, err)
+	r.Header = http.Header{"Authorization": {"Bearer eve"}, "Mcp-Session-Id": {last},
+		"Mcp-Protocol-Version": {"2025-11-25"}}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	status, _, _ = d.raw("eve", hello, nil)
+	require.Equal(t, http.StatusOK, status, "after the end of another session: %d", res.StatusCode)
+
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	statuses := make(chan int, 201)
+	for range cap(statuses) { // bodies that do not end
+		never, _ := io.Pipe()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, never)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer eve")
+		go func() {
+			if res, err := http.DefaultClient.Do(r); err == nil {
+				statuses <- res.StatusCode
+				_ = res.Body.Close()
+			}
+		}()
+	}
+	require.Equal(t, http.StatusTooManyRequests, <-statuses)
+	status, _, _ = d.raw("ada", hello, nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Empty(t, statuses, "the others wait for their bodies")
+}
+
+// L1: a body that readers could understand differently is refused, and so is an answer.
+func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, two), Tools: []mcp.Tool{promptTool(mcp.Task)}})
+	for name, body := range map[string]string{
+		"a member twice":        `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`,
+		"an argument twice":     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"a":1,"a":2}}}`,
+		"half a surrogate pair": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"a":"\ud800"}}}`,
+		"invalid UTF-8":         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+		"too many values": `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[` + strings.Repeat("[],", 100_000) +
+			`[]]}}`,
+	} {
+		status, _, text := d.raw("ada", body, nil)
+		require.Equal(t, http.StatusBadRequest, status, "%s: %s", name, text)
+	}
+	run := byTasks{desk: d}
+	id, err := run.Start(t.Context(), "ada", "Go.")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		s, err := run.See(t.Context(), "ada", id)
+		return err == nil && len(s.Questions) == 2
+	}, time.Minute, time.Millisecond)
+	_, err = d.rpc(t.Context(), "ada", tasks, "tasks/update", object{"taskId": id, "inputResponses": object{"2": object{
+		"action": "decline", "Action": "accept", "content": object{"decision": "approve"}}}})
+	require.Error(t, err)
+	_, err = d.rpc(t.Context(), "ada", tasks, "tasks/cancel", object{"taskId": id, "TaskId": "mcp-other"})
+	require.ErrorContains(t, err, "400")
+	record, err := d.lc.Question(t.Context(), id, 2)
+	require.NoError(t, err)
+	require.Empty(t, record.Resolution)
+}
+
+// L1: a client that announces a body and never sends it holds no connection.
+func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
+	var requests []string
+	for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS"} {
+		for _, header := range []string{"", "Authorization: Bearer ada\r\n",
+			"Authorization: Bearer ada\r\nSec-Fetch-Site: cross-site\r\n",
+			"Authorization: Bearer ada\r\nMcp-Protocol-Version: " + newest + "\r\n"} {
+			requests = append(requests, method+" /mcp HTTP/1.1\r\nHost: localhost\r\n"+header)
+		}
+	}
+	fronttest.HoldsNoConnection(t, func(t *testing.T) http.Handler {
+		s, err := mcp.New(mcp.Config{Client: host(t, asker), Identify: identify,
+			Tools: []mcp.Tool{promptTool(mcp.Hold)}, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		handler, err := s.Handler()
+		require.NoError(t, err)
+		return handler
+	}, requests...)
+}
+
+// L2: a function of the host that panics or exits its goroutine fails its request only.
+func TestL2FunctionsOfTheHostFailTheirRequestOnly(t *testing.T) {
+	for name, fail := range map[string]func(){"panic": func() { panic("/secret/runs.db") }, "exit": runtime.Goexit} {
+		tool := promptTool(mcp.Hold)
+		spec := tool.Spec
+		tool.Spec = func(ctx context.Context, by lifecycle.Actor, arguments json.RawMessage) (lifecycle.Spec, error) {
+			if strings.Contains(string(arguments), "Fail.") {
+				fail()
+			}
+			return spec(ctx, by, arguments)
+		}
+		s, err := mcp.New(mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{tool}, Hold: time.Millisecond,
+			Logger: slog.New(slog.DiscardHandler), Identify: func(r *http.Request) (lifecycle.Actor, error) {
+				if r.Header.Get("Authorization") == "Bearer eve" {
+					fail()
+				}
+				return identify(r)
+			}})
+		require.NoError(t, err)
+		handler, err := s.Handler()
+		require.NoError(t, err)
+		server := httptest.NewServer(handler)
+		d := &desk{t, server.URL, nil}
+		status, _, text := d.raw("eve", `{}`, nil)
+		require.Equal(t, http.StatusInternalServerError, status, name)
+		require.NotContains(t, text, "secret")
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		call := object{"name": "start", "arguments": object{"prompt": "Fail."}}
+		_, err = d.rpc(ctx, "ada", neither, "tools/call", call)
+		require.ErrorAs(t, err, new(*rpcError), name)
+		require.NotContains(t, err.Error(), "secret")
+		_, err = d.rpc(ctx, "ada", neither, "tools/call", object{"name": "start", "arguments": object{"prompt": "Go."}})
+		require.NoError(t, err, name)
+		stop()
+		server.Close()
+	}
 }

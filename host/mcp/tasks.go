@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -173,7 +174,7 @@ func (s *Server) updateTask(ctx context.Context, c *caller, p *taskParams) (*ack
 			continue
 		}
 		var r response
-		if json.Unmarshal(raw, &r) != nil {
+		if reqbody.Unmarshal(raw, &r) != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "an input response is not an object"}
 		}
 		_, err := s.answer(ctx, c.Caller, p.TaskID, q, r)

@@ -1,4 +1,5 @@
-// Package reqbody limits how long the body of an HTTP request can occupy its connection.
+// Package reqbody limits how long the body of an HTTP request can occupy its connection, and reads
+// JSON bodies such that no other reader understands them differently.
 //
 // After the handler returns, net/http reads the rest of the body, without a limit unless
 // http.Server.ReadTimeout is set, which also ends streams. A client that announces a body and never

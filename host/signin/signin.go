@@ -190,6 +190,8 @@ func (s *SignIn) Wrap(next http.Handler) http.Handler {
 		case err == nil && s.now().Sub(c.Sealed) >= resealAfter:
 			s.reseal(w, r, c)
 		case err != nil && s.page != nil && opensPage(r):
+			_, body := reqbody.Limit(w, r, 0) // also a GET may announce a body
+			body.CloseUnread(w.Header())
 			http.Redirect(w, r, path+"start?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusFound)
 			return
 		}

@@ -453,3 +453,27 @@ func TestR3AWrongConfigurationIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// timed is a response on a connection with a deadline.
+type timed struct {
+	*httptest.ResponseRecorder
+	set bool
+}
+
+func (r *timed) SetReadDeadline(time.Time) error {
+	r.set = true
+	return nil
+}
+
+// L1: a response without a session ends the connection of a request whose body never arrives.
+func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
+	h := serve(t, func(string) string { return "https://127.0.0.1:1" })
+	for _, path := range []string{"/interlude/", "/signin/start", "/signin/callback", "/signin/nothing"} {
+		w := &timed{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, strings.NewReader("never read"))
+		r.Header.Set("Accept", "text/html")
+		h.in.Wrap(http.NotFoundHandler()).ServeHTTP(w, r)
+		require.True(t, w.set, path)
+		require.Equal(t, "close", w.Header().Get("Connection"), path)
+	}
+}

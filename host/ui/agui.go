@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -75,7 +76,7 @@ func (q *request) postAGUI(ctx context.Context) {
 		return
 	}
 	var in aguiInput
-	if json.Unmarshal(body, &in) != nil || !validID(in.ThreadID) || !validID(in.RunID) {
+	if reqbody.Unmarshal(body, &in) != nil || !validID(in.ThreadID) || !validID(in.RunID) {
 		q.refuse(http.StatusBadRequest, "want a RunAgentInput with threadId and runId")
 		return
 	}

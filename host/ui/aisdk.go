@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -84,7 +85,7 @@ func (m *chatMessage) place() (p place, ok bool) {
 func (m *chatMessage) parts() (all []chatPart) {
 	for _, raw := range m.Parts {
 		var p chatPart
-		if json.Unmarshal(raw, &p) == nil {
+		if reqbody.Unmarshal(raw, &p) == nil {
 			all = append(all, p)
 		}
 	}
@@ -135,7 +136,7 @@ func (q *request) postChat(ctx context.Context) {
 		return
 	}
 	var in chatInput
-	if json.Unmarshal(body, &in) != nil || !validID(in.ID) || len(in.Messages) == 0 {
+	if reqbody.Unmarshal(body, &in) != nil || !validID(in.ID) || len(in.Messages) == 0 {
 		q.refuse(http.StatusBadRequest, "want a JSON object with id and messages")
 		return
 	}
@@ -220,7 +221,7 @@ func (q *request) cursorOf(ctx context.Context, r *lifecycle.Run, at place, plac
 	case placed:
 		return min(at.LastEvent, r.Seq), nil
 	case len(settled) > 0:
-		return q.before(ctx, r.ID, settled)
+		return q.before(ctx, r, settled)
 	}
 	return r.Seq, nil
 }
@@ -479,10 +480,11 @@ func (c *chatWriter) finish(v *front.View) {
 	c.part("finish", end)
 	switch {
 	case v.Run.State == lifecycle.StateCanceled:
-		c.part("abort", object{"reason": "The run was canceled. " + v.Run.CancelReason})
+		c.part("abort", object{"reason": "The run was canceled. " +
+			interaction.VisibleProse(v.Run.CancelReason)})
 	case v.Run.State == lifecycle.StateFailed && v.Run.Error != nil:
 		c.part("error", object{"errorText": "The run failed with " + string(v.Run.Error.Code) + ". " +
-			v.Run.Error.Message})
+			interaction.VisibleProse(v.Run.Error.Message)})
 		return
 	case len(c.refused) > 0:
 		c.fault(c.refused[0])

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -101,7 +102,7 @@ func readAnswer(q *lifecycle.Question, value json.RawMessage) (front.Answer, err
 
 func readVerdict(value json.RawMessage) (front.Answer, error) {
 	var v verdict
-	if json.Unmarshal(value, &v) != nil || v.Approved == nil {
+	if reqbody.Unmarshal(value, &v) != nil || v.Approved == nil {
 		return front.Answer{}, front.Fault{Code: "INVALID_REPLY",
 			Text: `The answer is invalid: want an object with "approved", true or false.`}
 	}

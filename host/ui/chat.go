@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -55,7 +56,7 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 		// After the end this succeeds only if the message was an answer.
 		receipt, err := q.Send(ctx, v.Run.ID, front.Answer{Exchange: "message " + m.id, Text: m.text})
 		if err == nil && receipt.Replayed {
-			cursor, err = q.before(ctx, receipt.RunID, map[int]bool{receipt.ID: true})
+			cursor, err = q.before(ctx, &v.Run, map[int]bool{receipt.ID: true})
 			return v.Run.ID, cursor, err
 		}
 		if err == nil || !v.Ended() {
@@ -81,9 +82,27 @@ func (q *request) say(ctx context.Context, m message, raw json.RawMessage) (run 
 }
 
 // before returns the cursor before the event that settles the first of these questions, which are
-// settled.
-func (q *request) before(ctx context.Context, run string, questions map[int]bool) (uint64, error) {
-	for e, err := range q.Client().Events(ctx, run, 0) {
+// settled or have votes.
+func (q *request) before(ctx context.Context, run *lifecycle.Run, questions map[int]bool) (uint64, error) {
+	record, err := q.Client().Question(ctx, run.ID, slices.Min(slices.Collect(maps.Keys(questions))))
+	if err != nil {
+		return 0, err
+	}
+	// No event is older than those before it, so the question's events are found without the others.
+	first, last := uint64(0), run.Seq
+	for last-first > fewEvents {
+		middle := first + (last-first)/2
+		event, err := q.eventAfter(ctx, run.ID, middle)
+		switch {
+		case err != nil:
+			return 0, err
+		case event.TS.Before(record.Question.AskedAt):
+			first = event.Seq
+		default:
+			last = middle
+		}
+	}
+	for e, err := range q.Client().Events(ctx, run.ID, first) {
 		if err != nil {
 			return 0, err
 		}
@@ -91,5 +110,15 @@ func (q *request) before(ctx context.Context, run string, questions map[int]bool
 			return e.Seq - 1, err
 		}
 	}
-	return 0, nil // its event was pruned
+	return 0, nil // unreachable
+}
+
+// fewEvents is the number of events that before reads one after the other.
+const fewEvents = 64
+
+func (q *request) eventAfter(ctx context.Context, run string, cursor uint64) (lifecycle.Event, error) {
+	for e, err := range q.Client().Events(ctx, run, cursor) {
+		return e, err
+	}
+	return lifecycle.Event{}, lifecycle.ErrNotFound // the run was pruned
 }

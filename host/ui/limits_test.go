@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,8 +19,10 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/front"
+	"github.com/interlude-go/interlude/host/front/fronttest"
 	"github.com/interlude-go/interlude/host/ui"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
@@ -27,7 +31,12 @@ var quiet = slog.New(slog.DiscardHandler)
 // host serves an agent.
 func host(tb testing.TB, agent engine.Func) *lifecycle.Client {
 	tb.Helper()
-	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Engine: agent, Logger: quiet})
+	return hostOn(tb, memory.New(), agent)
+}
+
+func hostOn(tb testing.TB, st lifecycle.Store, agent engine.Func) *lifecycle.Client {
+	tb.Helper()
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Logger: quiet})
 	require.NoError(tb, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -303,4 +312,133 @@ func TestP5TheConfigurationIsChecked(t *testing.T) {
 		_, err := ui.New(c)
 		require.ErrorContains(t, err, field)
 	}
+}
+
+// L1: a body that readers could understand differently is refused, and an answer with two meanings
+// decides nothing. A body has a bounded number of values.
+func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
+	client := host(t, func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(turn.Answers) > 0 {
+			return engine.Done(string(turn.Answers[0].Decision)), nil
+		}
+		return engine.Ask(engine.Question{Kind: engine.Approval, Prompt: "Pay?",
+			Subject: &engine.Subject{Tool: "pay"}}), nil
+	})
+	s := newServer(t, client, nil)
+	for name, change := range map[string][2]string{
+		"a member twice":            {`"messages":`, `"messages":[],"messages":`},
+		"a member in another case":  {`"messages":`, `"Messages":[],"messages":`},
+		"a text twice":              {`Hello?"`, `Hello?","text":"No"`},
+		"half a surrogate pair":     {`Hello?`, `Hello? \ud800`},
+		"invalid UTF-8":             {`Hello?`, "Hello? \xff"},
+		"too many values":           {`"messages":[`, `"more":[` + strings.Repeat("[],", 100_000) + `[]],"messages":[`},
+		"too many values in a part": {`"messages":[`, `"messages":[{"parts":[` + strings.Repeat("0,", 100_000) + `0]},`},
+	} {
+		for body, handler := range map[string]http.Handler{hello: s.Chat(), strings.Replace(helloThere,
+			`"content":"Hello?"`, `"content":[{"type":"text","text":"Hello?"}]`, 1): s.AGUI()} {
+			w := ask(t, handler, "ada", "POST", "/", strings.Replace(body, change[0], change[1], 1))
+			require.Equal(t, http.StatusBadRequest, w.Code, "%s: %s", name, w.Body)
+		}
+	}
+	runs, err := client.Runs(t.Context(), lifecycle.Query{})
+	require.NoError(t, err)
+	require.Empty(t, runs.Runs)
+
+	id := between(ask(t, s.Chat(), "ada", "POST", "/chat", hello).Body.String(), `"toolCallId":"`, `"`)
+	const both = `"approved":false,"Approved":true`
+	body := ask(t, s.AGUI(), "ada", "POST", "/agui", `{"threadId":"c","runId":"r","resume":[{"interruptId":"`+id+
+		`","status":"resolved","payload":{`+both+`}}]}`).Body.String()
+	require.Contains(t, body, "INVALID_REPLY")
+	ask(t, s.Chat(), "ada", "POST", "/chat", `{"id":"c","messages":[{"id":"a","role":"assistant","parts":[{
+		"type":"dynamic-tool","toolCallId":"`+id+`","state":"approval-responded","approval":{`+both+`}}]}]}`)
+	record, err := client.Question(t.Context(), strings.Split(id, ".")[0], 1)
+	require.NoError(t, err)
+	require.Empty(t, record.Resolution)
+}
+
+// L1: a client that announces a body and never sends it holds no connection.
+func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
+	for path, pick := range map[string]func(*ui.Server) http.Handler{
+		"/agui":          (*ui.Server).AGUI,
+		"/chat/c/stream": (*ui.Server).Chat,
+	} {
+		var requests []string
+		for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS"} {
+			for _, header := range []string{"", "Authorization: Bearer ada\r\n",
+				"Authorization: Bearer ada\r\nSec-Fetch-Site: cross-site\r\n"} {
+				requests = append(requests, method+" "+path+" HTTP/1.1\r\nHost: localhost\r\n"+header)
+			}
+		}
+		fronttest.HoldsNoConnection(t, func(t *testing.T) http.Handler {
+			return pick(newServer(t, host(t, asker), func(c *ui.Config) { c.Streams = len(requests) * 3 }))
+		}, requests...)
+	}
+}
+
+// L2: a function of the host that panics or exits its goroutine fails its request only, and the
+// response has none of its texts.
+func TestL2FunctionsOfTheHostFailTheirRequestOnly(t *testing.T) {
+	for name, fail := range map[string]func(){"panic": func() { panic("/secret/runs.db") }, "exit": runtime.Goexit} {
+		s := newServer(t, host(t, asker), func(c *ui.Config) {
+			c.Identify = func(r *http.Request) (lifecycle.Actor, error) {
+				if r.Header.Get("Authorization") == "Bearer eve" {
+					fail()
+				}
+				return identify(r)
+			}
+			c.Start = func(_ context.Context, _ lifecycle.Actor, m ui.Message) (lifecycle.Spec, error) {
+				if m.Text == "Fail." {
+					fail()
+				}
+				return lifecycle.Spec{Prompt: m.Text}, nil
+			}
+		})
+		w := ask(t, s.Chat(), "eve", "POST", "/chat", hello)
+		require.Equal(t, http.StatusInternalServerError, w.Code, name)
+		require.NotContains(t, w.Body.String(), "secret")
+		w = ask(t, s.Chat(), "ada", "POST", "/chat", strings.Replace(hello, "Hello?", "Fail.", 1))
+		require.Contains(t, w.Body.String(), `"type":"error"`, name)
+		require.NotContains(t, w.Body.String(), "secret")
+		w = ask(t, s.AGUI(), "ada", "POST", "/agui", helloThere)
+		require.Contains(t, w.Body.String(), `"interrupts":[{"id"`, name)
+	}
+}
+
+// counting counts the events that are read.
+type counting struct {
+	*memory.Store
+	events atomic.Int64
+}
+
+func (c *counting) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	page, err := c.Store.Events(ctx, id, after, limit)
+	c.events.Add(int64(len(page)))
+	return page, err
+}
+
+// I5: an answer that is sent again after a long conversation does not read all of its events.
+func TestI5ARepeatedAnswerReadsFewEvents(t *testing.T) {
+	const rounds = 3000
+	st := &counting{Store: memory.New()}
+	client := hostOn(t, st, func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+		if len(turn.Answers) > 0 {
+			return engine.Done(turn.Answers[0].Text), nil
+		}
+		for range rounds {
+			if err := sink.Message(ctx, engine.Message{Text: "thinking"}); err != nil {
+				return engine.Outcome{}, err
+			}
+		}
+		return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "What?"}), nil
+	})
+	s := newServer(t, client, nil)
+	ask(t, s.Chat(), "ada", "POST", "/chat", hello)
+	answer := strings.NewReplacer("m1", "m2", "Hello?", "tea").Replace(hello)
+	first := ask(t, s.Chat(), "ada", "POST", "/chat", answer).Body.String()
+	require.Contains(t, first, `"delta":"tea"`)
+	st.events.Store(0)
+	again := ask(t, s.Chat(), "ada", "POST", "/chat", answer).Body.String()
+	require.Contains(t, again, `"delta":"tea"`)
+	require.NotContains(t, again, "thinking")
+	require.Less(t, st.events.Load(), int64(2*rounds/3))
 }

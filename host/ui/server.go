@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -76,10 +75,23 @@ const (
 
 // handler identifies and counts the callers. Requests from pages of other sites are refused.
 func (s *Server) handler(via string, serve func(context.Context, *request)) http.Handler {
-	return s.sameSite.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, body := reqbody.Limit(w, r, bodyTime)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, body := reqbody.Limit(w, r, bodyTime) // first: a refused body must not hold its connection
 		q := &request{server: s, via: via, w: w, http: r, input: body}
-		actor, err := s.config.Identify(r)
+		if err := s.sameSite.Check(r); err != nil {
+			q.refuse(http.StatusForbidden, "a page of another site may not make this request")
+			return
+		}
+		var actor lifecycle.Actor
+		err := front.Guard(func() (err error) {
+			actor, err = s.config.Identify(r)
+			return err
+		})
+		if errors.Is(err, front.ErrHost) {
+			s.config.Logger.Error("ui: a caller cannot be identified", "err", err)
+			q.refuse(http.StatusInternalServerError, "the request failed")
+			return
+		}
 		if err != nil || actor.ID == "" {
 			s.config.Logger.Info("ui: refused a request without a known caller", "peer", r.RemoteAddr, "err", err)
 			q.refuse(http.StatusUnauthorized, "sign in first")
@@ -98,7 +110,7 @@ func (s *Server) handler(via string, serve func(context.Context, *request)) http
 		defer end()
 		defer context.AfterFunc(s.closed, end)()
 		serve(ctx, q)
-	}))
+	})
 }
 
 // enter counts a request of the principal, or returns why it is refused.
@@ -160,19 +172,14 @@ func (q *request) fault(ctx context.Context, err error) front.Fault {
 	return f
 }
 
-// start calls the host's Start. A panic is an error.
+// start calls the host's Start.
 func (q *request) start(ctx context.Context, m Message) (spec lifecycle.Spec, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			q.server.config.Logger.Error("ui: a function of the host panicked", "panic", p,
-				"stack", string(debug.Stack()))
-			err = errPanic
-		}
-	}()
-	return q.server.config.Start(ctx, q.Actor(), m)
+	err = front.Guard(func() (err error) {
+		spec, err = q.server.config.Start(ctx, q.Actor(), m)
+		return err
+	})
+	return spec, err
 }
-
-var errPanic = errors.New("ui: Start panicked")
 
 // sse writes server-sent events, with comments while there are none. A client that does not read
 // is disconnected.

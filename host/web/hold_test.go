@@ -156,8 +156,8 @@ func linksOf(t *testing.T, client *lifecycle.Client) *link.Links {
 	return links
 }
 
-// L2: the same for a link's form, for requests refused before the form is read, and for other
-// handlers of our server.
+// L2: the same for a link's form, for requests refused before the form is read, for probes, and for
+// other handlers of our server.
 func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Logger: slog.New(slog.DiscardHandler),
@@ -181,6 +181,11 @@ func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 		ours := serving(t, func(d *web.Server) func(context.Context, net.Listener) error {
 			return func(ctx context.Context, l net.Listener) error { return d.Serve(ctx, l, http.NotFoundHandler()) }
 		}, web.Options{})
+		probes := serving(t, func(*web.Server) func(context.Context, net.Listener) error {
+			return func(ctx context.Context, l net.Listener) error {
+				return serveBare(ctx, l, web.Probes(web.ProbeOptions{}))
+			}
+		}, web.Options{})
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			for _, length := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
 				for _, path := range []string{"/answer/x", valid} {
@@ -188,16 +193,20 @@ func TestL2AFormThatNeverArrivesHoldsNoConnection(t *testing.T) {
 						"application/x-www-form-urlencoded\r\n" + length + "\r\n\r\n"
 					go func() { _, _ = io.Copy(io.Discard, listener.dial(request)) }()
 					go func() { _, _ = io.Copy(io.Discard, ours.dial(request)) }()
+					probe := strings.Replace(request, valid, "/readyz", 1)
+					go func() { _, _ = io.Copy(io.Discard, probes.dial(probe)) }()
 				}
 			}
 		}
 		synctest.Wait()
 		require.EqualValues(t, 12, listener.held.Load())
 		require.EqualValues(t, 12, ours.held.Load())
+		require.EqualValues(t, 12, probes.held.Load())
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
 		require.Zero(t, listener.held.Load())
 		require.Zero(t, ours.held.Load())
+		require.Zero(t, probes.held.Load())
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/interlude-go/interlude/host/reqbody"
 )
 
 // ProbeOptions configure Probes.
@@ -58,7 +60,11 @@ func Probes(opts ProbeOptions) http.Handler {
 	if opts.Metrics != nil {
 		mux.Handle("GET /metrics", opts.Metrics)
 	}
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, body := reqbody.Limit(w, r, opts.Timeout)
+		body.CloseUnread(w.Header())
+		mux.ServeHTTP(w, r)
+	})
 }
 
 type probes struct {

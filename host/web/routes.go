@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/interlude-go/interlude/host/reqbody"
 )
 
 // routes registers every route of the API. GET routes change nothing.
@@ -61,8 +63,8 @@ func (d *Server) newAPI() *api {
 	c.Info.Description = "Runs of agents, and the questions that they ask people. Errors are problems (RFC 9457)."
 	c.Servers = []*huma.Server{{URL: prefix}}
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
-	c.Formats = map[string]huma.Format{"application/json": strictJSON,
-		"json": strictJSON}
+	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: reqbody.Unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": strict, "json": strict}
 	c.RejectUnknownQueryParameters = true
 	c.Transformers = []huma.Transformer{fromHuma}
 	a := &api{Server: d, huma: humago.NewWithPrefix(d.mux, prefix, c)}

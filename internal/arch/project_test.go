@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -56,7 +57,7 @@ func TestR1WorkflowsCallTheScripts(t *testing.T) {
 	}
 }
 
-// R1: dependencies of every module are kept current.
+// R1: dependencies of every module are kept current, and packages of npm are locked by their hashes.
 func TestR1DependabotKnowsEveryModule(t *testing.T) {
 	var config struct {
 		Updates []struct {
@@ -84,6 +85,21 @@ func TestR1DependabotKnowsEveryModule(t *testing.T) {
 		require.NotEmpty(t, packages)
 		for _, file := range packages {
 			require.True(t, covered("npm", strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../..")), file)
+		}
+	}
+	locks, err := filepath.Glob("../../.ci/npm/*/package-lock.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, locks)
+	for _, lock := range locks {
+		body, err := os.ReadFile(lock)
+		require.NoError(t, err)
+		var locked struct {
+			Packages map[string]struct{ Integrity string }
+		}
+		require.NoError(t, json.Unmarshal(body, &locked))
+		require.NotEmpty(t, locked.Packages)
+		for name, p := range locked.Packages {
+			require.True(t, name == "" || p.Integrity != "", "%s: %s has no hash", lock, name)
 		}
 	}
 }

@@ -27,7 +27,7 @@ var folders = map[string]string{
 	"schema":   "internal/schema", "skill": "lifecycle/skill", "decide": "lifecycle/internal/decide",
 	"node": "lifecycle/internal/node",
 	"all":  "host/all", "link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
-	"render": "host/render", "web": "host/web",
+	"render": "host/render", "reqbody": "host/reqbody", "web": "host/web",
 }
 
 // pkg has the declarations of a package.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -416,6 +417,9 @@ func flatten(into map[string]string, path string, body json.RawMessage) {
 		return
 	}
 	for name, value := range members {
+		if name == "" || strings.ContainsAny(name, `."`) { // {"a.b":1} is another member than {"a":{"b":1}}
+			name = strconv.Quote(name)
+		}
 		flatten(into, strings.TrimPrefix(path+"."+name, "."), value)
 	}
 }

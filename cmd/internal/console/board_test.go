@@ -149,3 +149,14 @@ func TestN7AnotherAnswerWins(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "bob", history[0].Actor)
 }
+
+// N4: what differs is named by its place, so that no member can hide another.
+func TestN4WhatDiffersIsNamedByItsPlace(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	for i, run := range []string{"one", "two"} {
+		q := payment
+		q.Subject = &engine.Subject{Tool: "pay", Arguments: fmt.Appendf(nil, `{"to.bank":%d,"to":{"bank":7}}`, i)}
+		o.asks(run, q)
+	}
+	stepped(t, []step{{"2 open questions", "x"}, {"[x]", "x"}, {`"to.bank" 1`, "q"}}, "inbox", "-db", o.db, "-as", "ada")
+}

@@ -192,6 +192,10 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 			p.text(terminal.Amber, "risk: "+s.Risk, "     ")
 		}
 	}
+	for _, f := range q.Files.All() {
+		p.text(terminal.Plain, fmt.Sprintf("file: %s (%s, %d bytes)", terminal.Name(f.Name), f.MediaType, f.Size),
+			"     ")
+	}
 	for i, o := range q.Options {
 		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, terminal.Option(o.Label, o.Value)), "     ")
 	}

@@ -1,4 +1,4 @@
-package web
+package reqbody
 
 import (
 	"bytes"
@@ -9,34 +9,33 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
-// maxValues limits the number of values in a body: in memory each can be many times larger than its
+// MaxValues limits the number of values in a body: in memory each can be many times larger than its
 // text.
-const maxValues = 100_000
+const MaxValues = 100_000
 
-// strictJSON refuses bodies that two readers could understand differently: everything that
-// encoding/json repairs, and duplicate members. Otherwise a proxy that checks bodies, or a log,
-// could see a different answer from the accepted one.
-var strictJSON = huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrict}
-
-// unmarshalStrict is called twice for each body: huma reads it into an any to validate it against
-// its schema, and then into its type.
-func unmarshalStrict(data []byte, v any) error {
-	if _, untyped := v.(*any); untyped {
-		if err := checkText(data); err != nil {
-			return err
-		}
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	c := strictReader{dec: dec}
-	if err := c.value(reflect.TypeOf(v)); err != nil {
+// Unmarshal decodes a body like json.Unmarshal, after Check.
+func Unmarshal(body []byte, v any) error {
+	if err := Check(body, v); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	return json.Unmarshal(body, v)
+}
+
+// Check refuses a JSON text that two readers could understand differently: everything that
+// encoding/json repairs (invalid UTF-8, unpaired surrogates), duplicate members, and members in
+// another case than the JSON tags of v's type. Otherwise a proxy that checks bodies, or a log, could
+// see a different answer from the one that counts. It also refuses more than MaxValues values. A nil
+// v has no type.
+func Check(body []byte, v any) error {
+	if err := checkText(body); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	c := strictReader{dec: dec}
+	return c.value(reflect.TypeOf(v))
 }
 
 // checkText refuses what encoding/json replaces by U+FFFD: invalid UTF-8, and unpaired surrogates.
@@ -83,8 +82,8 @@ type strictReader struct {
 
 // value reads a value of type t; nil means any type.
 func (c *strictReader) value(t reflect.Type) error {
-	if c.values++; c.values > maxValues {
-		return fmt.Errorf("the body has more than %d values", maxValues)
+	if c.values++; c.values > MaxValues {
+		return fmt.Errorf("the body has more than %d values", MaxValues)
 	}
 	token, err := c.dec.Token()
 	if err != nil {
@@ -151,5 +150,5 @@ func memberOf(t reflect.Type, name string) (reflect.Type, error) {
 			return nil, fmt.Errorf("the member %.80q must be spelled %q", name, tag)
 		}
 	}
-	return nil, nil //nolint:nilnil // huma refuses it
+	return nil, nil //nolint:nilnil // unknown
 }
