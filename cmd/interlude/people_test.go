@@ -110,7 +110,7 @@ func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
 	}
 	now := time.Now()
 	valid := func() (all []bool) {
-		now = now.Add(time.Minute) // what a process has read is too old
+		now = now.Add(time.Minute) // the rows that a process has read are too old
 		for _, store := range stores {
 			token, err := store.Token(t.Context(), made.Token, now)
 			require.True(t, err != nil || token.Person != "" && token.Scope == signin.ScopeAnswer)

@@ -112,7 +112,7 @@ func TestReapEndsTheGroupOfARecordedProcess(t *testing.T) {
 	require.False(t, lives(cmd.Process.Pid))
 }
 
-// E6, E7: a living host ends its own processes: a late reaper must spare those of the host that
+// E6, E7: a living host ends its own processes: a late reaper must spare the processes of the host that
 // took over the run.
 func TestReapLeavesTheProcessesOfALivingHost(t *testing.T) {
 	dir := t.TempDir()
@@ -138,7 +138,7 @@ func TestReapReportsABrokenRecord(t *testing.T) {
 	require.False(t, lives(pid), "the readable one is reaped")
 }
 
-// E7, J11: CleanUp ends processes of hosts known to be dead, of any run, and spares those that a
+// E7, J11: CleanUp ends processes of hosts known to be dead, of any run, and spares processes that a
 // host in another container may hold.
 func TestCleanUpEndsOnlyProcessesOfDeadHosts(t *testing.T) {
 	dir := t.TempDir()

@@ -70,7 +70,7 @@ func TestR3APersonWhoLeftHasNothing(t *testing.T) {
 	for range 2 {
 		require.NoError(t, h.store.Leave(t.Context(), "ADA@example.com", h.now()))
 	}
-	h.ahead.Store(int64(6 * time.Second)) // what the other node has read is too old
+	h.ahead.Store(int64(6 * time.Second)) // the rows that the other node has read are too old
 	require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, session).StatusCode)
 	_, err = h.store.Token(t.Context(), token, h.now())
 	require.Error(t, err)
@@ -174,7 +174,7 @@ func TestR3ASilentProviderIsAskedOnceASecond(t *testing.T) {
 	})
 }
 
-// R3: no page of the sign-in can be framed, runs scripts, is cached or tells other sites its address.
+// R3: no page of the sign-in can be framed, runs scripts, is cached or sends its address to other sites.
 func TestR3FramingIsRefused(t *testing.T) {
 	l := newLiar(t)
 	h := serve(t, func(string) string { return l.url })

@@ -225,7 +225,7 @@ func TestP5IDsReachNoOtherPersonsRun(t *testing.T) {
 	require.Empty(t, record.Resolution)
 }
 
-// P2: a message while several questions are open answers none; and where a message stands in its run is
+// P2: a message while several questions are open answers none; and the place of a message in its run is
 // known from its metadata.
 func TestP2AMessageIsNoGuess(t *testing.T) {
 	client := host(t, func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {

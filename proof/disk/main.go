@@ -1,8 +1,8 @@
-// Command disk proves what an acknowledgement is worth when the machine or its disk fails (J8, J9).
+// Command disk proves the worth of an acknowledgement when the machine or its disk fails (J8, J9).
 //
 // A host executes runs on a SQLite file, with the real store and the real SQLite. A layer below
 // SQLite records each system call that changes the file, its journal, its WAL or their folder, and
-// each flush; a ledger outside of the store notes what callers were told, and when. Then
+// each flush; a ledger outside of the store notes each answer to a caller, and when. Then
 //
 //   - the power is lost at any point of the trace: of the calls that no flush has covered by then,
 //     none, some or all are on the disk, in any order, whole or only with some of their sectors.
@@ -10,7 +10,7 @@
 //     there, each log must keep the contract, and a host must bring all runs to their ends;
 //   - each call fails in turn, once or for a while, with EIO or ENOSPC, or after half of a write.
 //     Callers repeat unacknowledged calls. No run may fail, nothing that was acknowledged may
-//     be lost, now or by a loss of power afterwards (what a failed flush left out is never
+//     be lost, now or by a loss of power afterwards (data that a failed flush left out is never
 //     written), and the host must continue when calls succeed again.
 //
 // With -synchronous NORMAL, or if the flushes of a file have no effect (-deaf), the same search
@@ -25,9 +25,9 @@
 //	go run ./proof/disk -deaf runs.db-wal -every 0     likewise
 //	go run ./proof/disk -points 0 -every 0 -full 20s
 //	go run ./proof/disk -points 0 -every 0 -locked 20s -lease 5s
-//	go run ./proof/disk -points 0 -every 0 -bytes 1500 to see what an inspection finds of a changed byte
+//	go run ./proof/disk -points 0 -every 0 -bytes 1500 to see how an inspection finds a changed byte
 //
-// The seed determines the points, the faults and the losses. What the host does also depends on
+// The seed determines the points, the faults and the losses. The calls of the host also depend on
 // timing.
 package main
 

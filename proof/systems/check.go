@@ -91,14 +91,14 @@ func findLibraries(ctx context.Context, system string) (libraries, error) {
 	modules := folders[1]
 	folders[1] = filepath.Join(modules, "modernc.org") + string(filepath.Separator)
 	for _, e := range exceptions {
-		if e.system == system { // the analyzers panic at what is wrong in a body
+		if e.system == system { // the analyzers panic at errors in a body
 			folders = append(folders, filepath.Join(modules, e.module)+"@")
 		}
 	}
 	return folders, nil
 }
 
-// have reports whether the file, or the place in a file, is in one of the folders.
+// have reports whether the file, or the place in a file, is in a listed folder.
 func (l libraries) have(place string) bool {
 	return slices.ContainsFunc(l, func(folder string) bool { return strings.HasPrefix(place, folder) })
 }
@@ -137,7 +137,7 @@ func bodiless(err packages.Error) bool {
 }
 
 // typeErrors returns the type errors of the packages, and of the packages that these import, except
-// those of the missing bodies and the exceptions. It then removes all errors, because a package with
+// errors about missing bodies and the exceptions. It then removes all errors, because a package with
 // errors, or with an import that has errors, is not analyzed.
 func (l libraries) typeErrors(pkgs []*packages.Package, system string) (found []string) {
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
