@@ -1,10 +1,12 @@
 package decide
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
@@ -82,4 +84,69 @@ func TestJ6TheAnswerOfAnAutomaticDecision(t *testing.T) {
 	auto := interaction.NewAutoDecision(question).Answer(noon)
 	record := interaction.Settle(question, auto, "", "")
 	require.Equal(t, auto, record.Answer())
+}
+
+// J6: how a fork from the end begins: with a message, with its source's last turn, or over again.
+func TestJ6HowAForkFromTheEndBegins(t *testing.T) {
+	failed := store.Run{ID: "r", State: fsm.StateFailed, Attempt: 3, Profile: fsm.ProfileResumable,
+		Session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}}
+	record := func(id, attempt int, text string) interaction.Record {
+		return interaction.Record{Question: interaction.Question{ID: id, Attempt: attempt},
+			Resolution: interaction.UserReply, Response: text}
+	}
+	one := []interaction.Record{record(1, 1, "one")}
+	two := []interaction.Record{record(1, 1, "one"), record(2, 2, "two"), record(3, 2, "three")}
+	approval := append(slices.Clone(two[:2]), record(3, 2, "three"))
+	approval[1].Question.Subject = &interaction.Subject{Tool: "pay"}
+	both, rule, none := []string{"two", "three"}, interaction.Rule{Answers: 1}, interaction.Rule{}
+	journal := []engine.JournalEntry{{Path: "1"}}
+	history := func(records ...interaction.Record) *Origin { return &Origin{History: records, Journal: journal} }
+	asks := &Origin{Asks: []interaction.Question{{ID: 1}}, Rule: rule, Journal: journal}
+	message := &Origin{Answer: &interaction.Answer{Text: "next"}, Message: true, Journal: journal}
+	answered, several := history(two[0]), history(two...)
+	answered.Answer = &interaction.Answer{Text: "one"}
+	several.Answers = make([]interaction.Answer, 2)
+	together := failed
+	together.Together = &store.Together{First: 2, Asked: 2, Rule: rule}
+	earlier := failed
+	earlier.Together = &store.Together{First: 1, Asked: 2, Rule: rule}
+	for name, c := range map[string]struct {
+		source  ForkSource
+		answers []string // of the first turn
+		history int
+		asks    int
+		rule    interaction.Rule
+		journal bool
+	}{
+		"it asked nothing":       {source: ForkSource{Run: failed, From: history()}},
+		"one question":           {ForkSource{Run: failed, Settled: one}, []string{"one"}, 1, 0, none, false},
+		"several":                {ForkSource{Run: failed, Settled: two}, both, 3, 0, none, false},
+		"an approval":            {ForkSource{Run: together, Settled: approval}, nil, 1, 2, rule, false},
+		"the rule of others":     {ForkSource{Run: earlier, Settled: approval}, nil, 1, 2, none, false},
+		"one approval":           {ForkSource{Run: together, Settled: approval[1:2]}, nil, 0, 1, none, false},
+		"a fork that was to ask": {ForkSource{Run: failed, From: asks}, nil, 0, 1, rule, true},
+		"a fork with a message":  {ForkSource{Run: failed, From: message}, []string{"next"}, 0, 0, none, true},
+		"a fork with an answer":  {ForkSource{Run: failed, From: answered}, []string{"one"}, 1, 0, none, true},
+		"a fork with several":    {ForkSource{Run: failed, From: several}, both, 3, 0, none, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := Fork(&c.source, &ForkAt{}, noon)
+			require.NoError(t, err)
+			var answers []string
+			for _, a := range o.Answers {
+				answers = append(answers, a.Text)
+			}
+			if o.Answer != nil {
+				answers = append(answers, o.Answer.Text)
+			}
+			require.Equal(t, c.answers, answers)
+			require.Equal(t, []bool{len(answers) == 1, c.journal}, []bool{o.Answer != nil, len(o.Journal) > 0})
+			require.Equal(t, []int{c.history, c.asks}, []int{len(o.History), len(o.Asks)})
+			require.Equal(t, c.rule, o.Rule)
+		})
+	}
+	for _, answer := range []interaction.Reply{{Decision: interaction.Approve}, {Value: []byte("1")}} {
+		_, err := Fork(&ForkSource{Run: failed}, &ForkAt{Answer: &answer}, noon)
+		require.ErrorContains(t, err, "only a text can continue it")
+	}
 }

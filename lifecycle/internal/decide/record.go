@@ -221,7 +221,7 @@ func startWaits(next *store.Run) {
 
 // setDeadline sets the deadline to the earliest step or end of the questions' waits, if any.
 func setDeadline(next *store.Run) {
-	if len(next.Open) > 0 && next.Open[0].Wait != nil {
+	if next.Open[0].Wait != nil {
 		next.Deadline, _ = next.NextDue()
 	}
 }
