@@ -329,3 +329,15 @@ func TestN4DialogsShowHostileText(t *testing.T) {
 			Size: 7}}}}
 	require.Contains(t, front.Message(&q), "File: invoice.pdf (application/pdf, 7 bytes)")
 }
+
+// P1: a question's text has all that a decision is about, also the call's summary and the files.
+func TestP1AMessageHidesNothing(t *testing.T) {
+	text := front.Message(&lifecycle.Question{Prompt: "the prompt", Context: "the context",
+		Subject: &engine.Subject{Tool: "a tool", Title: "the title", Summary: "the summary", Risk: "the risk",
+			Arguments: []byte(`{"an":"argument"}`)},
+		Files: &engine.Files{List: []engine.File{{Name: "a.txt", MediaType: "text/plain", Size: 3}}}})
+	for _, part := range []string{"the prompt", "the context", "a tool", "the title", "the summary", "the risk",
+		`"an": "argument"`, "a.txt (text/plain, 3 bytes)"} {
+		require.Contains(t, text, part)
+	}
+}

@@ -37,7 +37,8 @@ func Message(q *lifecycle.Question) string {
 		b.WriteString("\n\n" + interaction.VisibleProse(q.Context))
 	}
 	for _, f := range q.Files.All() {
-		fmt.Fprintf(&b, "\nFile: %s (%s, %d bytes)", interaction.Visible(f.Name), interaction.Visible(f.MediaType), f.Size)
+		fmt.Fprintf(&b, "\nFile: %s (%s, %d bytes)", interaction.Visible(f.Name), interaction.Visible(f.MediaType),
+			f.Size)
 	}
 	return b.String()
 }

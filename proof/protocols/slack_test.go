@@ -17,8 +17,8 @@ func TestP4BoltAcceptsTheWorkspaceOfTheTests(t *testing.T) {
 	for _, mode := range []string{"http", "socket"} {
 		t.Run(mode, func(t *testing.T) {
 			s := slacktest.New(t)
-			p := newClients(t, "slack").execute("bolt.mjs", s.URL, slacktest.Secret, slacktest.Token, slacktest.AppToken,
-				mode)
+			p := newClients(t, "slack").execute("bolt.mjs", s.URL, slacktest.Secret, slacktest.Token,
+				slacktest.AppToken, mode)
 			began := p.next()
 			port, _ := began["port"].(float64)
 			address := "http://127.0.0.1:" + strconv.Itoa(int(port)) + "/slack/events"
@@ -57,7 +57,8 @@ func TestP4BoltAcceptsTheWorkspaceOfTheTests(t *testing.T) {
 			}
 			_, err = s.Press("ada", m, "approve")
 			require.NoError(t, err)
-			require.Equal(t, object{"action": "approve", "value": "v1", "user": "UADA", "team": slacktest.Team}, p.next())
+			require.Equal(t, object{"action": "approve", "value": "v1", "user": "UADA", "team": slacktest.Team},
+				p.next())
 			require.Contains(t, s.Questions()[0].Shown(), "Approved by UADA")
 		})
 	}
