@@ -123,10 +123,11 @@ func (d *named) submit() {
 // record reads the stored record of a run, or replaces it.
 func (d *named) record(id string, by []byte) (body []byte) {
 	driver, table, mark := "sqlite", "runs", "?"
+	database := d.database + "?_pragma=busy_timeout(60000)" // a closed store's file may still be in use
 	if !cast.OnSQLite(d.database) {
-		driver, table, mark = "pgx", "interlude.states", "$1"
+		driver, table, mark, database = "pgx", "interlude.states", "$1", d.database
 	}
-	db, err := sql.Open(driver, d.database)
+	db, err := sql.Open(driver, database)
 	require.NoError(d, err)
 	defer db.Close()
 	if by != nil {
