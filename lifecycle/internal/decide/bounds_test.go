@@ -307,3 +307,39 @@ func TestMembersOfEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, cm.Events, 11)
 }
+
+// N9: the host's policy decides a question that is still hidden, or leaves it to people.
+func TestN9WhatARulingDoes(t *testing.T) {
+	run := parked()
+	run.Open[0].Kind, run.Open[0].Subject = interaction.Approval, &interaction.Subject{Tool: "pay"}
+	approves := interaction.Ruling{Rule: "small", Decision: interaction.Approve}
+	for _, number := range []int{1, 9} {
+		_, err := Ruling(&run, number, approves, noon)
+		require.ErrorIs(t, err, ErrNoPolicy)
+	}
+	run.Open[0].HiddenFor = 5
+	cm, err := Ruling(&run, 1, approves, noon)
+	require.NoError(t, err)
+	require.Equal(t, fsm.StateQueued, cm.Run.State)
+	_, err = Ruling(&run, 1, interaction.Ruling{Rule: "small", Decision: interaction.Edit}, noon)
+	require.Error(t, err)
+	ada := &interaction.Audience{Users: []string{"ada"}}
+	for _, to := range []*interaction.Audience{nil, ada} {
+		cm, err = Ruling(&run, 1, interaction.Ruling{Rule: "small", To: to}, noon)
+		require.NoError(t, err)
+		require.Equal(t, to, cm.Run.Open[0].To)
+		require.Zero(t, cm.Run.Open[0].HiddenFor)
+	}
+	run.Open[0].To = ada
+	_, err = Ruling(&run, 1, interaction.Ruling{Rule: "small", Need: 2}, noon)
+	require.Error(t, err)
+}
+
+// J14: the only loss that a run may have is stored, since the run is a suspect then.
+func TestJ14TheOnlyLossIsStored(t *testing.T) {
+	run := runningRun()
+	run.Repeatable, run.MaxRepeats = true, 1
+	cm, err := Orphan(&run, &OrphanEvidence{At: noon}, HostDefaults{})
+	require.NoError(t, err)
+	require.Equal(t, 1, cm.Run.Losses)
+}
