@@ -89,8 +89,8 @@ if [ "${1:-}" = -fresh ]; then
 		mount --bind "$dir/mod/cache/download" "$fresh/others"
 		mount --rbind /dev "$fresh/dev"
 		env -i HOME=/root PATH=/usr/local/go/bin GOROOT=/usr/local/go GOPROXY=file:///ours,file:///others GOSUMDB=off GOTOOLCHAIN=local \
-			unshare --root "$fresh" --wd /root /usr/local/go/bin/go install "$package"
-		exec env -i HOME=/root unshare --root "$fresh" --wd /root /root/go/bin/interlude "$@"' fresh "$fresh" "$dir" "$house/cmd/interlude@$version")
+			/usr/bin/unshare --root "$fresh" --wd /root /usr/local/go/bin/go install "$package"
+		exec env -i HOME=/root /usr/bin/unshare --root "$fresh" --wd /root /root/go/bin/interlude "$@"' fresh "$fresh" "$dir" "$house/cmd/interlude@$version")
 	settings=(goroot="$(go env GOROOT)") patience=24000
 	began= started go-install-on-a-fresh-root "${install_and_run[@]}"
 	echo "publish: the build cache was empty; the modules came from folders, so downloads are not in this time"
