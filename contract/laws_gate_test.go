@@ -135,8 +135,9 @@ func waitLaws() []law {
 		{"D1 D2 D3 D4 what the policy says at the deadline is what the machine allows", func(l *Lifecycle) string {
 			for _, w := range l.Waiting {
 				facts := Facts{"pending_matches": true, "deadline_passed": true, "auto_decision_left": true,
-					"rule_met": true, "wait_fails": w.OnDeadline == "fail", "wait_decides": w.OnDeadline == "auto_decide",
-					"sticky": w.Profile == "sticky_process"}
+					"rule_met": true, "wait_fails": w.OnDeadline == "fail",
+					"wait_decides": w.OnDeadline == "auto_decide",
+					"sticky":       w.Profile == "sticky_process"}
 				decides := l.Next("waiting_user", "interaction.auto_decide.timeout", facts).Transition != nil
 				fails := l.Next("waiting_user", "interaction.wait.timeout", facts).Transition != nil
 				if decides != (w.OnDeadline == "auto_decide") || fails != (w.OnDeadline == "fail") {

@@ -112,7 +112,8 @@ func (q HistoryQuery) checkOrder(id string, page []interaction.Record) error {
 	for i := range page {
 		number := page[i].Question.ID
 		if number < 1 || !q.Has(number) {
-			return fmt.Errorf("%w: the history of run %s has question %d after question %d", ErrCorrupt, id, number, q.After)
+			return fmt.Errorf("%w: the history of run %s has question %d after question %d", ErrCorrupt, id, number,
+				q.After)
 		}
 		q.After = number
 	}

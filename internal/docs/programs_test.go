@@ -63,7 +63,8 @@ func TestTheProgramsOfThePagesAreRun(t *testing.T) {
 			return err
 		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
 			return filepath.SkipDir
-		case strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".go") && strings.Contains(path, "/examples/"):
+		case strings.HasSuffix(path, "_test.go"),
+			strings.HasSuffix(path, ".go") && strings.Contains(path, "/examples/"):
 			text, err := os.ReadFile(path)
 			sources = append(sources, plain(string(text)))
 			return err
@@ -163,7 +164,8 @@ func command(t *testing.T, tests map[string]string, page, folder, line string) s
 			below := strings.TrimPrefix(filepath.ToSlash(in)+"/", root+"/")
 			for _, m := range ofTests.FindAllStringSubmatch(line, -1) {
 				for name, path := range tests {
-					found = found || strings.Contains(name, m[1]) && strings.HasPrefix(path, strings.TrimPrefix(below, "./"))
+					found = found || strings.Contains(name, m[1]) &&
+						strings.HasPrefix(path, strings.TrimPrefix(below, "./"))
 				}
 			}
 		}

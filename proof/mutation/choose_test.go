@@ -59,9 +59,10 @@ func TestAlsoTriesTestsOfOtherPackages(t *testing.T) {
 	root, mutants := small(t)
 	other := filepath.Join(root, "other")
 	require.NoError(t, os.Mkdir(other, 0o750))
-	require.NoError(t, os.WriteFile(filepath.Join(other, "other_test.go"), []byte("package other\n\nimport (\n\t\"testing\"\n"+
-		"\n\t\"example.org/sm/small\"\n)\n\nfunc TestOther(t *testing.T) {\n\tif small.Untested(true, false) || "+
-		"small.Hidden != 6 {\n\t\tt.Fail()\n\t}\n}\n\nfunc TestFails(t *testing.T) { t.Fail() }\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "other_test.go"), []byte(
+		"package other\n\nimport (\n\t\"testing\"\n"+
+			"\n\t\"example.org/sm/small\"\n)\n\nfunc TestOther(t *testing.T) {\n\tif small.Untested(true, false) || "+
+			"small.Hidden != 6 {\n\t\tt.Fail()\n\t}\n}\n\nfunc TestFails(t *testing.T) { t.Fail() }\n"), 0o600))
 	src, err := load(t.Context(), root, "small")
 	require.NoError(t, err)
 	for i := range mutants {

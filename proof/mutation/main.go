@@ -52,7 +52,8 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&h.slow, "slow", "", "tests whose name has a match of this regular expression are executed only "+
 		"if no other one detects the change; with -together")
 	flags.Func("also", "other folders whose tests may detect a change that the package's own do not, such as "+
-		"lifecycle:Stories,lifecycle, each with an optional regular expression for the names of its tests; with -together",
+		"lifecycle:Stories,lifecycle, each with an optional regular expression for the names of its tests; "+
+		"with -together",
 		func(s string) error {
 			h.also = parseSuites(s)
 			return nil
