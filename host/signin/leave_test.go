@@ -130,7 +130,8 @@ func TestR3UnconfirmedSignInsStoreNothing(t *testing.T) {
 		at, err := response.Location()
 		require.NoError(t, err)
 		callback := h.url + "/signin/callback?code=guessed&state=" + at.Query().Get("state")
-		require.Equal(t, http.StatusForbidden, h.with(http.MethodGet, callback, cookie.Name+"="+cookie.Value).StatusCode)
+		refused := h.with(http.MethodGet, callback, cookie.Name+"="+cookie.Value)
+		require.Equal(t, http.StatusForbidden, refused.StatusCode)
 	}
 	require.Zero(t, rows())
 	status, _, _ := h.browser().open(h.url + "/interlude/")
