@@ -168,7 +168,8 @@ func (k *savedSession) unchanged(events []*session.Event) error {
 	for _, o := range k.Open {
 		if i, found := now[o.ID]; !found || approval.JSON(i.Args) != approval.JSON(o.Args) || i.Tool != o.Tool {
 			return resumeFailed(
-				fmt.Errorf("adk: the session has no call %s of the tool %q with the arguments that were asked about", o.ID, o.Tool))
+				fmt.Errorf("adk: the session has no call %s of the tool %q with the arguments that were asked about",
+					o.ID, o.Tool))
 		}
 	}
 	return nil
