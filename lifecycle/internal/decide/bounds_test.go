@@ -139,9 +139,9 @@ func TestN11TheRuleOfAnOutcome(t *testing.T) {
 func TestN11WhichAnswersAreWithheld(t *testing.T) {
 	eve := interaction.Actor{ID: "eve"}
 	for name, c := range map[string]struct {
-		q     interaction.Question
-		how   interaction.Resolution
-		again bool
+		q    interaction.Question
+		how  interaction.Resolution
+		asks bool
 	}{
 		"anyone's":    {interaction.Question{}, interaction.UserReply, false},
 		"an approval": {interaction.Question{Subject: &interaction.Subject{}}, interaction.UserReply, true},
@@ -152,7 +152,7 @@ func TestN11WhichAnswersAreWithheld(t *testing.T) {
 		"her own": {interaction.Question{To: &interaction.Audience{Users: []string{"eve"}}},
 			interaction.UserReply, false},
 	} {
-		require.Equal(t, c.again, mustAskAgain(&interaction.Record{Question: c.q, Resolution: c.how}, eve), name)
+		require.Equal(t, c.asks, mustAskAgain(&interaction.Record{Question: c.q, Resolution: c.how}, eve), name)
 	}
 	o := Origin{History: make([]interaction.Record, 2), Withheld: []int{1, 2}}
 	require.Len(t, o.WithheldRecords(), 1, "an index beyond the history is passed over")
