@@ -202,7 +202,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 			`invalid value for parameter "max_connections"`},
 		"our setting": {t.Context(), Options{Settings: map[string]string{"Port": "5432"}},
 			"chosen by this package"},
-		"no name": {t.Context(), Options{Settings: map[string]string{"a = 1 #": "1"}}, "no name of a setting"},
+		"no name": {t.Context(), Options{Settings: map[string]string{"a = 1 #": "1"}}, "not the name of a setting"},
 		"two lines": {t.Context(), Options{Settings: map[string]string{"work_mem": "1MB\nfsync = off"}},
 			"has a line's end"},
 		"context ended": {gone, Options{}, context.Canceled.Error()},
