@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 // ErrLeft is matched by the refusals of calls by a person who has left (Store.Leave).
@@ -59,10 +60,14 @@ func (s *Store) Authorize(ctx context.Context, access lifecycle.Access) error {
 }
 
 // Directory returns a directory with the deputyships of d, except of and for people who have left.
-// Of a nil d it returns nil.
+// Of a people.Directory it returns a people.Directory, which does not know them. Of a nil d it
+// returns nil.
 func (s *Store) Directory(d lifecycle.Directory) lifecycle.Directory {
 	if d == nil {
 		return nil
+	}
+	if all, ok := d.(people.Directory); ok {
+		return present{directory{s, d}, all}
 	}
 	return directory{s, d}
 }
@@ -88,4 +93,61 @@ func (d directory) Principals(ctx context.Context, id string, at time.Time) ([]l
 		}
 	}
 	return here, nil
+}
+
+// present is a people.Directory of the people who have not left.
+type present struct {
+	directory
+	all people.Directory
+}
+
+func (p present) Person(ctx context.Context, id string) (people.Person, error) {
+	switch err := p.store.present(ctx, id, time.Now()); {
+	case errors.Is(err, ErrLeft):
+		return people.Person{}, people.ErrUnknown
+	case err != nil:
+		return people.Person{}, err
+	}
+	return p.all.Person(ctx, id)
+}
+
+func (p present) Deputies(ctx context.Context, id string, at time.Time) ([]string, error) {
+	all, err := p.all.Deputies(ctx, id, at)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	var here []string
+	for _, deputy := range all {
+		switch err := errors.Join(p.store.present(ctx, id, at), p.store.present(ctx, deputy, at)); {
+		case err == nil:
+			here = append(here, deputy)
+		case !errors.Is(err, ErrLeft):
+			return nil, err
+		}
+	}
+	return here, nil
+}
+
+func (p present) People(ctx context.Context, prefix, after string, limit int) (here []people.Person, _ error) {
+	for {
+		page, err := p.all.People(ctx, prefix, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			after = page[i].ID
+			switch err := p.store.present(ctx, after, time.Now()); {
+			case err == nil:
+				here = append(here, page[i])
+			case !errors.Is(err, ErrLeft):
+				return nil, err
+			}
+			if len(here) == limit {
+				return here, nil
+			}
+		}
+		if len(page) < limit {
+			return here, nil
+		}
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 // deputies names the people for whom each deputy acts.
@@ -101,6 +104,44 @@ func TestR3APersonWhoLeftHasNothing(t *testing.T) {
 	require.Equal(t, []string{"bob"}, of("ada@example.com"))
 	require.Error(t, h.store.Leave(t.Context(), "a\u202eda", h.now()))
 	require.Nil(t, node.Directory(nil))
+}
+
+// R3, N10: a directory of people does not know who has left, and has them neither as deputies nor with any.
+func TestR3ADirectoryOfPeopleDoesNotKnowWhoLeft(t *testing.T) {
+	h := serve(t, func(string) string { return "" })
+	file := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`people:
+  - {id: ada, deputies: [{id: bob}, {id: carl}]}
+  - {id: bob, deputies: [{id: carl}]}
+  - {id: carl}
+`), 0o600))
+	opened, err := people.Open(file, nil)
+	require.NoError(t, err)
+	all, ok := h.store.Directory(opened).(people.Directory)
+	require.True(t, ok)
+	require.NoError(t, h.store.Leave(t.Context(), "Bob", time.Now()))
+	_, err = all.Person(t.Context(), "bob")
+	require.ErrorIs(t, err, people.ErrUnknown)
+	ada, err := all.Person(t.Context(), "ada")
+	require.NoError(t, err)
+	require.Equal(t, "ada", ada.ID)
+	for id, want := range map[string][]string{"ada": {"carl"}, "bob": nil} {
+		found, err := all.Deputies(t.Context(), id, time.Now())
+		require.NoError(t, err)
+		require.Equal(t, want, found)
+	}
+	for limit, want := range map[int][]string{1: {"ada"}, 2: {"ada", "carl"}, 9: {"ada", "carl"}} {
+		page, err := all.People(t.Context(), "", "", limit)
+		require.NoError(t, err)
+		var ids []string
+		for i := range page {
+			ids = append(ids, page[i].ID)
+		}
+		require.Equal(t, want, ids)
+	}
+	require.NoError(t, h.db.Close())
+	_, err = h.store.Directory(opened).(people.Directory).Deputies(t.Context(), "ada", time.Now().Add(time.Hour))
+	require.Error(t, err, "the tables cannot be read")
 }
 
 // R3: while the tables cannot be read, people may do nothing and are no deputies; the host may work.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -105,10 +106,12 @@ const maxRewrites = 5
 // question is open.
 //
 // Several processes may do this at once, and the last to write may have read first. So each reads
-// the question again after it has written, until it has written the current state.
+// the question again after it has written, until its own last write is the current state, whatever
+// the others have stored about theirs.
 func (a *App) show(ctx context.Context, run string, question int, pressed *message, post bool) (
 	open bool, _ error,
 ) {
+	mine := make(map[message]string)
 	for range maxRewrites {
 		record, err := a.config.Client.Question(ctx, run, question)
 		if errors.Is(err, lifecycle.ErrNotFound) { // pruned; its messages stay as they are
@@ -118,7 +121,7 @@ func (a *App) show(ctx context.Context, run string, question int, pressed *messa
 			return false, err
 		}
 		open = record.Resolution == ""
-		wrote, err := a.showRecord(ctx, run, &record, pressed, post)
+		wrote, err := a.showRecord(ctx, run, &record, pressed, post, mine)
 		if err != nil || !wrote {
 			return open, err
 		}
@@ -127,9 +130,10 @@ func (a *App) show(ctx context.Context, run string, question int, pressed *messa
 	return open, nil
 }
 
-// showRecord shows one state of the question. It reports whether a message was written.
-func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, pressed *message, post bool) (
-	wrote bool, _ error,
+// showRecord shows one state of the question. mine has the seals of the cards that this call of show
+// has written. It reports whether a message was written.
+func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, pressed *message, post bool,
+	mine map[message]string) (wrote bool, _ error,
 ) {
 	q := &r.Question
 	known, err := a.config.Messages.Of(ctx, run, q.ID)
@@ -143,18 +147,22 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 		}
 	}
 	var failed []error
+	others := maps.Clone(mine)
 	for i := range known {
 		m := &known[i]
+		delete(others, message{m.Channel, m.TS})
 		here := slices.Contains(places, m.Place)
 		if m.TS == "" { // the process ended while it posted this
 			continue
 		}
 		again := pressed != nil && *pressed == message{m.Channel, m.TS}
 		c := a.cardOf(run, r, here)
-		if m.Shown == c.seal && !again {
+		if last, written := mine[message{m.Channel, m.TS}]; m.Shown == c.seal && !again &&
+			(!written || last == c.seal) {
 			continue
 		}
 		wrote = true
+		mine[message{m.Channel, m.TS}] = c.seal
 		m.Shown = "" // unknown, if the process ends while it writes
 		err := a.config.Messages.Save(ctx, *m)
 		if err == nil {
@@ -171,9 +179,14 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 		}
 	}
 	if pressed != nil { // a second copy, or the run has ended
-		c := a.cardOf(run, r, true)
-		wrote = true
-		failed = append(failed, a.rewrite(ctx, *pressed, &c))
+		others[*pressed] = ""
+	}
+	for at, last := range others {
+		if c := a.cardOf(run, r, true); c.seal != last {
+			wrote = true
+			mine[at] = c.seal
+			failed = append(failed, a.rewrite(ctx, at, &c))
+		}
 	}
 	if !post || q.Hidden(a.config.Client.Now()) {
 		return wrote, errors.Join(failed...)
