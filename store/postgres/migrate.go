@@ -278,13 +278,12 @@ func readStatus(ctx context.Context, q querier, schema string) (s Status, _ erro
 		return s, err
 	}
 	rows, err := q.Query(ctx, inSchema(recordedText(s.Filling), schema))
-	if err != nil {
-		return s, err
+	if err == nil {
+		s.Applied, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Migration, _ error) {
+			err := row.Scan(&m.Version, &m.Name, &m.Oldest, &m.Sum)
+			return m, err
+		})
 	}
-	s.Applied, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Migration, _ error) {
-		err := row.Scan(&m.Version, &m.Name, &m.Oldest, &m.Sum)
-		return m, err
-	})
 	if s.Filling && wasDropped(err) { // the upgrade ended in between
 		return readStatus(ctx, q, schema)
 	}
