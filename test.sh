@@ -6,14 +6,14 @@ cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
 .ci/postgres.sh
-# These packages start no goroutine (internal/arch checks that): the race detector would find nothing, and take up to ten
-# times as long.
+# These packages start no goroutine (internal/arch checks that): the race detector would find nothing, and take up to
+# ten times as long.
 sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./host/render ./host/web/internal/page/gen
 	./interaction ./internal/arch ./internal/docs ./internal/plainjson ./internal/reqmap ./lifecycle/internal/decide
 	./proof/licences ./proof/systems ./slots ./store/internal/entry)
-# These have long tests of a single goroutine, or of goroutines that other tests race with. They are run whole without the
-# race detector, and in a shorter form or not at all with it. On PostgreSQL the whole is shorter (-short), because each
-# step waits for the server.
+# These packages have long tests with a single goroutine, or with concurrency that other tests check. Without the race
+# detector the tests run in full; with it, in a shorter form or not at all. On PostgreSQL the full form is also
+# shortened (-short), because each step waits for the server.
 go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}"
 if [[ " $* " != *" -run"* ]]; then
 	go test -timeout 20m "$@" -run 'TestRequirements.*/G3|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
@@ -32,7 +32,8 @@ elif [ "${CI:-}" = true ]; then
 else
 	echo "test.sh: the tests of engine/adk are not run: it needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer"
 fi
-# What takes longest comes first, so that nothing is left alone at the end; the others in the workspace's order, the last first.
+# The slowest modules run first, so that none runs alone at the end. The others run in the reverse order of the
+# workspace.
 modules=()
 while read -r module; do modules=("$module/..." ${modules[@]+"${modules[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 packages=(./store/postgres/... ./engine/acp/... ./proof/page ./engine/agents/... ./lifecycle)

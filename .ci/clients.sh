@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the clients of protocols that the tests drive, in pinned versions: those of MCP with its conformance suite and
-# the Node.js that all need (.tools/mcp), those of chat pages with a bundler (.tools/ui), and Slack's library
-# (.tools/slack). What is installed in these versions stays.
+# Installs the protocol clients that the tests drive, in pinned versions: MCP clients with the MCP conformance suite,
+# and the Node.js that all clients need (.tools/mcp); clients for chat pages with a bundler (.tools/ui); and Slack's
+# library (.tools/slack). An installed version is not installed again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "clients: $*" >&2; exit 1; }

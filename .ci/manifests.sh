@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks files that only other systems use with the code of those systems: workflows (actionlint), compose.yaml (the
-# loader of Compose), and the Kubernetes manifests (kubectl-validate, with the schemas of several releases in it).
+# Validates files that only other systems read, using those systems' own code: workflows (actionlint), compose.yaml
+# (Compose's loader), and the Kubernetes manifests (kubectl-validate, which includes the schemas of several releases).
 #
 #   .ci/manifests.sh           all
 #   .ci/manifests.sh quick     without Kubernetes, whose tool takes minutes to compile
@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "manifests: $*" >&2; exit 1; }
 tools=$PWD/.tools
-# tool NAME MODULE@VERSION installs a pinned tool once; a program has the name of its package.
+# tool NAME MODULE@VERSION installs a pinned tool once; the executable is named after its package.
 tool() {
 	local built=${2%@*}
 	[ -x "$tools/$1" ] && [ -e "$tools/$1.${2##*@}" ] && return
@@ -21,7 +21,7 @@ mkdir -p .tools
 tool actionlint github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 tool compose github.com/compose-spec/compose-go/v2/cmd@v2.10.2
 "$tools/actionlint" -shellcheck= -pyflakes= .github/workflows/*.yml || fail "a workflow"
-# Its loader ignores the environment, so variables stay as they are; a test of cmd/interlude replaces them.
+# The loader runs without interpolation, so variables stay as written; a test of cmd/interlude replaces them.
 "$tools/compose" -no-interpolation packaging/compose.yaml >/dev/null || fail "compose.yaml"
 [ "${1:-}" != quick ] || exit 0
 tool kubectl-validate sigs.k8s.io/kubectl-validate@v0.0.4

@@ -1,7 +1,7 @@
 # Roots for rehearsals; sourced by .ci/rehearse.sh, with its variables.
 
-# sealed ROOT PROGRAM… runs the program in a root as the image's user. Where mounts are permitted, only the folder of
-# data can be written.
+# sealed ROOT PROGRAM… runs the program in a root as the image's user. Where mounts are permitted, only the data
+# folder is writable.
 if unshare --mount mount --bind /tmp /tmp 2>/dev/null; then
 	# shellcheck disable=SC2016
 	sealed=(unshare --mount bash -c 'root=$1 data=$1/var/lib/interlude
@@ -14,7 +14,7 @@ else
 	sealed=(bash -c 'exec unshare --root "$1" --wd /var/lib/interlude --setuid 65532 --setgid 65532 "${@:2}"' sealed)
 fi
 
-# tags_reach_the_remote executes the commands of .ci/release -tags with a remote in a folder.
+# tags_reach_the_remote runs the commands of .ci/release -tags against a remote that is a local folder.
 tags_reach_the_remote() {
 	local commands
 	commands=$(.ci/release "$version" -tags 2>/dev/null)
@@ -31,7 +31,7 @@ tags_reach_the_remote() {
 	[ "$(sed -n '1s/.* origin //p' <<<"$commands")" = "$version" ] || fail "the first tag is not the root's"
 }
 
-# fresh ROOT makes a root with a shell for the scripts of packages, a systemctl that notes its calls, and nothing else.
+# fresh ROOT makes a minimal root: a shell for the packages' scripts, and a systemctl that records its calls.
 fresh() {
 	local file
 	mkdir -p "$1"/{bin,tmp,run/systemd/system,var/lib/dpkg/{info,updates}}
@@ -79,7 +79,8 @@ package_lives() {
 	grep -q "the runs are kept in /var/lib/interlude" "$dir/log" || fail "a purge does not say where the runs are"
 }
 
-# image_from_dockerfile FOLDER builds the image into an OCI layout, and starts what the layout says.
+# image_from_dockerfile FOLDER builds the image into an OCI layout, and starts the program as the layout configures
+# it.
 image_from_dockerfile() {
 	local container mounted settings
 	images() { buildah --storage-driver vfs --root "$dir/storage" --runroot "$dir/run" "$@"; }
@@ -96,7 +97,8 @@ image_from_dockerfile() {
 	echo "rehearse: buildah has built the image from packaging/Dockerfile"
 }
 
-# windows_starts ZIP asks the program for its version with Wine. Wine is not Windows: what fails is listed, and no fault.
+# windows_starts ZIP runs the program's version command under Wine. Wine is not Windows, so failures are listed but do
+# not fail the rehearsal.
 windows_starts() {
 	local wine=/usr/lib/wine/wine64 said
 	[ -x $wine ] && command -v unzip >/dev/null || { untried+=("Windows, because Wine or unzip is missing"); return; }
@@ -106,7 +108,7 @@ windows_starts() {
 	[ "$said" = "interlude $version" ] || untried+=("Windows, because Wine does not start the program")
 }
 
-# debian_installs DEB installs the package with apt in a new Debian, as its users do.
+# debian_installs DEB installs the package with apt in a fresh Debian root, as users do.
 debian_installs() {
 	local debian=$dir/debian began
 	debootstrap --variant=minbase bookworm "$debian" >"$dir/log" 2>&1 || { tail -n 3 "$dir/log"; untried+=("a fresh Debian, because debootstrap fails"); return; }

@@ -6,8 +6,8 @@ has() {
 	response=$(curl -sf "$1") && grep -qi "$2" <<<"$response"
 }
 settings=() # variables of the program
-# started NAME PROGRAM… starts the program in an empty folder and waits for its first question, or $question, on the page.
-# It prints the time since then, or since $began.
+# started NAME PROGRAM… starts the program in an empty folder and waits until the page shows its first question, or
+# $question. It prints the time since the start, or since $began.
 started() {
 	local name=$1 began=${began:-$(date +%s%N)} home=$dir/home-$1 page probes asked=
 	shift

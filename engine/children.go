@@ -6,9 +6,9 @@ import (
 	"errors"
 )
 
-// Child is a run that a turn starts. It inherits from its parent what it does not set: mode, pool
-// and key, priority, session timeout and what happens then, who may answer, and the policies for
-// interrupted turns, holds and retries. It has no budget.
+// Child is a run that a turn starts. It inherits unset fields from its parent: mode, pool and
+// key, priority, session timeout and its action, audience, and the policies for interrupted
+// turns, holds and retries. It has no budget.
 type Child struct {
 	// Key identifies the child within its run: 1 to MaxChildKey bytes. Spawn returns an existing
 	// child with this key, ignoring the other fields.

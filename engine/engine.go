@@ -96,8 +96,9 @@ type Turn struct {
 	// Meta is the host's data about the run, such as "traceparent", or nil. It is not part of the
 	// prompt.
 	Meta map[string]string
-	// Inherited is a fork's history from its source, up to the answer of its first turn; else nil.
-	// It is for engines that do not keep everything in their session.
+	// Inherited is the history that a fork has from its source, up to the answer of the fork's
+	// first turn; nil for other runs. Engines need it if their session does not contain the
+	// history.
 	Inherited []Record
 	// Withheld are the records of Inherited whose answers the fork does not inherit: approvals, and
 	// answers that its author could not have given. An engine that keeps answers must ask these

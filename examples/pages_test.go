@@ -40,7 +40,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// This file has the programs of pages in docs/ that no other test has; internal/docs compares them.
+// This file has the programs on pages in docs/ that no other test runs; internal/docs compares it
+// with the pages.
 
 var ada = lifecycle.Actor{ID: "ada"}
 
@@ -54,7 +55,7 @@ func newHost(t *testing.T, cfg lifecycle.Config) *lifecycle.Lifecycle {
 	return lc
 }
 
-// asked submits a run and returns once it has asked.
+// asked submits a run and returns it once it waits for an answer.
 func asked(t *testing.T, lc *lifecycle.Lifecycle, spec lifecycle.Spec) lifecycle.Run {
 	t.Helper()
 	run, err := lc.Submit(t.Context(), spec)
@@ -85,7 +86,7 @@ type (
 	Part struct {
 		N int `json:"n"`
 	}
-	// bankAccount counts.
+	// bankAccount counts charges and refunds.
 	bankAccount struct{ charged, refunded int }
 )
 
@@ -606,7 +607,7 @@ func TestDeputiesOfThePage(t *testing.T) {
 	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Directory: directory})
 	require.NoError(t, err)
 	lc.Close()
-	absent := time.Date(2026, 12, 14, 23, 0, 0, 0, time.UTC) // the last day is included
+	absent := time.Date(2026, 12, 14, 23, 0, 0, 0, time.UTC) // the deputyship includes its last day
 	principals, err := directory.Principals(t.Context(), "bob", absent)
 	require.NoError(t, err)
 	require.Len(t, principals, 1)

@@ -147,7 +147,8 @@ func entriesOf(n int) string { return fmt.Sprintf("%d entries", n) }
 
 func yearOf(t time.Time) string { return fmt.Sprintf("in the year %d", t.UTC().Year()) }
 
-// wrongLabel returns the key of a label whose key or value is invalid; ok if there is none.
+// wrongLabel returns the key of a label whose key or value is invalid; ok if all labels are
+// valid.
 func wrongLabel(labels map[string]string) (key string, ok bool) {
 	for k, v := range labels {
 		if k == "" || len(k) > MaxLabelKey || len(v) > MaxLabelValue || !utf8.ValidString(k) || !utf8.ValidString(v) {

@@ -24,7 +24,7 @@ const (
 	ActionExtend   Action = "extend"   // Extend; Question is the one whose end is moved
 	ActionClaim    Action = "claim"    // Claim; Question is the claimed one
 	ActionRelease  Action = "release"  // Release; Question is the released one
-	ActionReassign Action = "reassign" // Reassign, by a person in the audience; Question is the one
+	ActionReassign Action = "reassign" // Reassign, by a person in the audience; Question is the reassigned question
 	// ActionOverrule is Release or Reassign by an actor without that right: another person has claimed
 	// the Question, or the actor is not in its audience. Without an Authorize only the host may.
 	ActionOverrule Action = "overrule"

@@ -222,7 +222,7 @@ func (v *view) Events(ctx context.Context, id string, after uint64, limit int) (
 	defer v.mu.Unlock()
 	for _, c := range v.written {
 		for _, e := range c.Events {
-			if c.Run.ID == id && e.Seq > after+uint64(len(stored)) { // not stored by end meanwhile
+			if c.Run.ID == id && e.Seq > after+uint64(len(stored)) { // end has not stored it
 				stored = append(stored, e)
 			}
 		}

@@ -31,8 +31,9 @@ type deputies struct {
 	log       *slog.Logger
 }
 
-// find replaces the actor's principals by those whom the directory names now; for an actor who acts
-// for a person, only this one. Without a readable directory there are none.
+// find replaces the actor's principals by the people whom the directory names now. For an actor
+// who acts for one person, it keeps only this person. Without a readable directory there are no
+// principals.
 func (d *deputies) find(ctx context.Context, a *Actor, now time.Time) error {
 	a.Principals = nil
 	if d.directory == nil || a.ID == "" {

@@ -55,7 +55,7 @@ func (c *Client) ReadFile(ctx context.Context, id string, question, number int) 
 			break
 		}
 		source, unread := c.proc.Store.Run(ctx, run.ForkedFrom.RunID)
-		if unread != nil { // it was pruned
+		if unread != nil { // the run was pruned
 			break
 		}
 		if found, failed := c.readAttached(&source, &f); failed == nil {
@@ -74,7 +74,8 @@ func (c *Client) ReadFile(ctx context.Context, id string, question, number int) 
 	return f, body, nil
 }
 
-// maxSources is the number of sources of a fork, and of its sources, whose folders are read.
+// maxSources limits how many ancestors of a fork are searched for a file: its source, the
+// source's source, and so on.
 const maxSources = 16
 
 // readAttached reads a file in a run's folder: fs.ErrNotExist, or ErrFileChanged for another content.

@@ -34,10 +34,11 @@ var ErrCannotFork = errors.New("lifecycle: run cannot be forked there")
 //   - the specification, with the changes of At.Change. Files are not copied: a fork without a
 //     WorkDir begins with an empty folder.
 //
-// A fork inherits neither the answer to an approval, nor one that its author could not have given,
-// for instance because of its audience (AskPolicy). It asks that question again, together with the
-// others of the turn, from number 1, with the source's audience, number of people and wait. Its
-// engine is called once they are answered. Query.ForkedFrom finds a run's forks.
+// A fork inherits neither the answer to an approval, nor an answer that its author could not have
+// given, for instance because of the question's audience (AskPolicy). It asks that question
+// again, together with the other questions of the turn, from number 1, with the source's
+// audience, number of people and wait. Its engine is called once they are answered.
+// Query.ForkedFrom finds a run's forks.
 //
 // Errors, with nothing written: ErrNotFound, ErrCannotFork (the question is open or was never
 // asked, the run has not ended, its session belongs to a resident process or was not kept by an
@@ -167,8 +168,9 @@ func draftRun(spec Spec, id string, at *At, now time.Time) (run Run, body []byte
 	return run, body, err
 }
 
-// forkMadeBefore returns the fork of an earlier call with the same arguments, since it cannot be made
-// now: the source may have changed, or may be pruned. Without one it returns the error.
+// forkMadeBefore returns the fork that an earlier call with the same arguments stored. It is
+// called when the fork cannot be made now: the source may have changed or been pruned. If there
+// is no such fork, it returns the error why.
 func (c *Client) forkMadeBefore(ctx context.Context, id string, at *At, why error) (_ Run, known bool, _ error) {
 	if errors.Is(why, ErrNotAllowed) {
 		return Run{}, false, why
@@ -235,7 +237,7 @@ func (s *forkSource) refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: run %s: %s", ErrCannotFork, s.Run.ID, fmt.Sprintf(format, args...))
 }
 
-// inheritance decides the fork's inheritance.
+// inheritance returns the part of the source that the fork inherits, or an error.
 func (s *forkSource) inheritance(at *At, now time.Time) (*decide.Origin, error) {
 	point := decide.ForkAt{Question: at.Question, Author: at.Actor}
 	if at.hasAnswer() {

@@ -98,8 +98,8 @@ func decodeSubmitted(id string, stored []byte) (spec Spec, from *decide.Origin, 
 	return spec, from, err
 }
 
-// historyToInherit reads the settled questions up to the last one of this question's turn, or all for
-// 0. It fails if they are larger than a fork can inherit.
+// historyToInherit reads the settled questions up to the last question of this question's turn;
+// for 0, all. It fails if they are larger than a fork can inherit.
 func historyToInherit(ctx context.Context, r store.RunReader, id string, question int) (run Run, needed []Record,
 	_ error) {
 	size := 0

@@ -186,7 +186,7 @@ func (n *notices) deliver() {
 		n.noteFault(recover())
 		go n.deliver()
 	}()
-	runtime.Gosched() // so that the committing goroutine's next commits are delivered together with this one
+	runtime.Gosched() // the committing goroutine's next commits are then delivered together
 	for {
 		if notice = n.next(); notice == nil {
 			return

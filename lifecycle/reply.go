@@ -104,8 +104,8 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 // replyStatus is the stored status of a reply to a question: the question is open; or the reply is a
 // duplicate, which gets the receipt; or it is refused.
 type replyStatus struct {
-	// question is the open question, or the settled one with the reply's key or number; nil if it
-	// was never asked.
+	// question is the open question, or the settled question with the reply's key or number; nil
+	// if it was never asked.
 	question *Question
 	open     bool
 	receipt  Receipt // of the accepted reply with the same key and body

@@ -56,7 +56,7 @@ func voteWithKey(ctx context.Context, r store.Reader, run *Run, key string) (Rec
 		}
 		given += len(open.Votes)
 	}
-	if given == run.Votes { // no votes on settled questions
+	if given == run.Votes { // votes belong only to settled questions
 		return Record{}, nil, nil
 	}
 	record, err := r.Voted(ctx, run.ID, key)

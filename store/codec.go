@@ -67,8 +67,8 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// storedRun is the JSON form of a Run. The embedded Run names the members; the open questions are
-// two members, the answers are one.
+// storedRun is the JSON form of a Run. The embedded Run defines most members. Open questions are
+// stored in two members, answers in one.
 type storedRun struct {
 	*plainRun
 	Pending  *interaction.Question  `json:"pending"`

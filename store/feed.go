@@ -12,9 +12,9 @@ import (
 // FeedStore keeps feeds. A feed has the events of all runs in one order, and a cursor under its
 // name.
 //
-// While at least one feed is not lost, a store records each commit with events, in the commit's
-// transaction, which also checks whether a feed is left. A position is a commit's place in the
-// order, with two guarantees:
+// As long as a feed exists that is not lost, a store records each commit with events, in the
+// commit's transaction. The same transaction checks that there still is one. A position is a
+// commit's place in the order, with two guarantees:
 //
 //  1. No commit is skipped: once ReadFeed has returned a position, no commit is stored before it.
 //  2. The events of one run come in the order of their numbers.

@@ -39,8 +39,9 @@ type need struct {
 //
 //	[{"needs":["withheld"]},{…}]
 //
-// A release that does not know a name refuses the record with ErrNewer (a release before names:
-// ErrCorrupt), and does not change it. The names also cover specification, history and journal.
+// A release that does not know a name refuses the record with ErrNewer (a release from before
+// names: ErrCorrupt), and does not change the record. The names also cover the specification,
+// history and journal.
 //
 // Add a name for a feature without which a release would treat the run wrongly. Other fields need
 // none; earlier releases drop them. A name needs a run in proof/releases and a line in

@@ -142,8 +142,9 @@ func Fills(runs []Run, limit int) bool {
 	return len(runs) == limit || size > MaxPage/2 // an earlier release may have written longer ones
 }
 
-// NewPage makes a page of the runs found, listed in order of creation. ErrCorrupt if a record differs
-// from the index that found it, so that the next page would not come after this one.
+// NewPage makes a page of the runs found, listed in order of creation. It returns ErrCorrupt if a
+// record differs from the index that found it, so that the next page would not come after this
+// page.
 func (f *Found) NewPage(q Query) (Page, error) {
 	return f.page(q, func(r *Run) time.Time { return r.CreatedAt })
 }
@@ -160,8 +161,8 @@ func (f *Found) page(q Query, key func(*Run) time.Time) (Page, error) {
 	return page, err
 }
 
-// After is the query for the runs after this place, the last that q found. ErrCorrupt if it is not
-// after q's own place.
+// After is the query for the runs after this place, the last place that q found. It returns
+// ErrCorrupt if the place is not after q's own place.
 func (c Cursor) After(q Query) (Query, error) {
 	if q.After != "" {
 		before, err := ReadCursor(q.After)

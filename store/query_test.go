@@ -118,8 +118,8 @@ func FuzzReadCursor(f *testing.F) {
 	})
 }
 
-// pages is a RunReader whose history has these questions, whatever their numbers say, and each page
-// one of them.
+// pages is a RunReader whose history has these questions. Each page has one of them, whatever
+// number the question states.
 type pages struct {
 	store.RunReader
 	numbers []int
@@ -133,8 +133,8 @@ func (p pages) History(_ context.Context, id string, q store.HistoryQuery) (stor
 	return run, []interaction.Record{{Question: interaction.Question{ID: p.numbers[q.After]}}}, nil
 }
 
-// J8: a damaged record that says another number, time or id than its row ends each loop over pages
-// with an error: the next page would be the same one again, without end.
+// J8: if a damaged record states another number, time or id than its row, each loop over pages
+// ends with an error. Otherwise the next page would be the same page again, without end.
 func TestAPageThatWouldRepeatIsCorrupt(t *testing.T) {
 	for _, numbers := range [][]int{{1, 1, 3}, {1, 2, 1}, {0}, {1, 2, 2, 5}, {1, 3, 1}} {
 		_, _, err := store.ReadHistory(t.Context(), pages{numbers: numbers}, "a")
@@ -150,7 +150,7 @@ func TestAPageThatWouldRepeatIsCorrupt(t *testing.T) {
 	place := func(seconds int64, id string) store.Cursor { return store.Cursor{At: time.Unix(seconds, 0), ID: id} }
 	for _, c := range []struct {
 		last           store.Cursor
-		oldest, newest bool // whether a page after (5, "b") may end there
+		oldest, newest bool // a page after (5, "b") may end there
 	}{
 		{place(5, "b"), false, false}, {place(5, "c"), true, false}, {place(5, "a"), false, true},
 		{place(6, "a"), true, false}, {place(4, "c"), false, true},

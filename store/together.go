@@ -131,8 +131,9 @@ func (r *Run) NextDue() (at time.Time, question *interaction.Question) {
 	return at, question
 }
 
-// WaitOf returns the question's wait: its own, or the one that the waiting policy gives to a question
-// without one. The latter is stored only if another question of the same turn has its own.
+// WaitOf returns the question's wait. For a question without a wait it returns the wait that the
+// waiting policy implies. An implied wait is stored only if another question of the same turn has
+// a wait.
 func (r *Run) WaitOf(q *interaction.Question) interaction.Wait {
 	if q.Wait != nil {
 		return *q.Wait

@@ -42,8 +42,8 @@ func askGroups(runID string) (engine.Outcome, error) {
 	return engine.AskAll(all...), nil
 }
 
-// readInbox opens this number of questions for 50 groups, and repeatedly reads the first page of
-// the inbox of a person in each group.
+// readInbox opens this number of questions for 50 groups, and repeatedly reads the first inbox
+// page of one person in each group.
 func (r *report) readInbox(ctx context.Context, h *host, questions int, pr *progress) error {
 	runs := max(1, questions/inboxAsked)
 	var parked atomic.Int64

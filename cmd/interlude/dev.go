@@ -149,7 +149,8 @@ func (w *watcher) addTree(root, path string) error {
 	})
 }
 
-// ignores reports whether a file below a root is not a source of the agent.
+// ignores reports whether the watcher ignores a file below root, because it is not a source of
+// the agent.
 func (w *watcher) ignores(root, path string) bool {
 	if slices.ContainsFunc(w.own, func(own string) bool { return strings.HasPrefix(path, own) }) {
 		return true

@@ -71,7 +71,7 @@ func TestR1TheImageIsMinimal(t *testing.T) {
 	require.Contains(t, text, `ENTRYPOINT ["/usr/bin/interlude"]`)
 }
 
-// composeFile is compose.yaml, as far as the project uses it.
+// composeFile has the keys of compose.yaml that the project uses.
 type composeFile struct {
 	Name     string
 	Services map[string]struct {
@@ -93,7 +93,7 @@ type composeFile struct {
 	Volumes map[string]struct{}
 }
 
-// composed reads compose.yaml. The token's hash is that of "open".
+// composed reads compose.yaml. The configured token hash is the hash of "open".
 func composed(t *testing.T) (file composeFile, host string) {
 	t.Helper()
 	in := yaml.NewDecoder(strings.NewReader(packagingFile(t, "compose.yaml")))
@@ -102,7 +102,7 @@ func composed(t *testing.T) (file composeFile, host string) {
 	return file, regexp.MustCompile(`\$\{TOKEN_HASH[^}]*\}`).ReplaceAllString(file.Configs["host"].Content, hashOf("open"))
 }
 
-// R1: the configuration in compose.yaml is valid, and its containers have no rights.
+// R1: the configuration in compose.yaml is valid, and its containers run without privileges.
 func TestR1ComposeIsComplete(t *testing.T) {
 	file, host := composed(t)
 	for name, service := range file.Services {
@@ -129,8 +129,8 @@ func TestR1ComposeIsComplete(t *testing.T) {
 	require.NotNil(t, read.SignIn)
 }
 
-// R1: what compose.yaml starts works without Compose: the job creates the tables, and then the page
-// asks for the token, with the variables and the configuration of the file. Only addresses differ.
+// R1: the services of compose.yaml work without Compose. The job creates the tables, and then the
+// page asks for the token. Variables and configuration come from the file; only addresses differ.
 func TestR1WhatComposeStartsWorks(t *testing.T) {
 	file, host := composed(t)
 	dsn := pgtest.DSN(t)
@@ -146,7 +146,7 @@ func TestR1WhatComposeStartsWorks(t *testing.T) {
 				value = filepath.Join(cmd.Dir, "host.json")
 				require.NoError(t, os.WriteFile(value, []byte(host), 0o600))
 			}
-			if name != "PGPASSWORD" { // the test's server is asked in the DSN
+			if name != "PGPASSWORD" { // the DSN names the test's server
 				cmd.Env = append(cmd.Env, name+"="+value)
 			}
 		}
@@ -173,7 +173,8 @@ func TestR1WhatComposeStartsWorks(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// R1: files that name a version name the next one, which the modules require of each other.
+// R1: files that contain the version name the next release, which the modules require of each
+// other.
 func TestR1FilesNameTheNextVersion(t *testing.T) {
 	required, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
@@ -194,7 +195,7 @@ func TestR1FilesNameTheNextVersion(t *testing.T) {
 	}
 }
 
-// R1: the scripts of the packages are valid, and may be executed. (.ci/rehearse.sh installs, upgrades,
+// R1: the packages' scripts are valid and executable. (.ci/rehearse.sh installs, upgrades,
 // removes and purges the package in a fresh root.)
 func TestR1TheScriptsOfPackagesAreValid(t *testing.T) {
 	var file struct{ Scripts map[string]string }

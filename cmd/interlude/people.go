@@ -159,7 +159,7 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 		if err != nil {
 			return misused, misusef("%w", err)
 		}
-		if err := t.print(c, record, token); err != nil { // nobody could read it again
+		if err := t.print(c, record, token); err != nil { // the token cannot be printed later
 			_, revoked := store.RevokeToken(ctx, record.ID)
 			return failed, errors.Join(fmt.Errorf("the token could not be printed, and is revoked: %w", err), revoked)
 		}

@@ -110,7 +110,7 @@ func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
 	}
 	now := time.Now()
 	valid := func() (all []bool) {
-		now = now.Add(time.Minute) // the rows that a process has read are too old
+		now = now.Add(time.Minute) // the rows that a process has cached expire
 		for _, store := range stores {
 			token, err := store.Token(t.Context(), made.Token, now)
 			require.True(t, err != nil || token.Person != "" && token.Scope == signin.ScopeAnswer)
@@ -130,8 +130,9 @@ func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
 	require.Equal(t, make([]bool, 4), valid())
 }
 
-// R3, N10: one command ends what a person has who leaves: tokens, also those of the file, claims and
-// deputyships, of the person and for the person. The directory's file stays as it is.
+// R3, N10: one command revokes the access of a person who leaves: tokens, including tokens in the
+// configuration file; claims; and deputyships of and for the person. It does not change the
+// directory's file.
 func TestR3LeavingIsOneCommand(t *testing.T) {
 	dir := t.TempDir()
 	db, names := filepath.Join(dir, "runs.db"), filepath.Join(dir, "people.yaml")
@@ -156,7 +157,7 @@ func TestR3LeavingIsOneCommand(t *testing.T) {
 	}
 	until := func(token, path string, want int, text string) {
 		t.Helper()
-		require.Eventually(t, func() bool { // a host may have read the tables five seconds before
+		require.Eventually(t, func() bool { // a host may have cached the tables up to five seconds ago
 			status, body := call(token, http.MethodGet, path, "")
 			return status == want && strings.Contains(body, text)
 		}, patience, 50*time.Millisecond)

@@ -48,8 +48,8 @@ func TestR2ProbesNeedNoSignIn(t *testing.T) {
 	require.Contains(t, said.log.String(), `"msg":`)
 }
 
-// R2: a server that does not answer, and a schema of a newer release, end readiness; it returns with
-// them. (lifecycle tests the lease and the fence.)
+// R2: a server that does not answer, and a schema of a newer release, each end readiness.
+// Readiness returns when the cause is gone. (lifecycle tests the lease and the fence.)
 func TestR2ReadinessFollowsStoreAndSchema(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})
 	st, err := postgres.Open(t.Context(), server.DSN(""), postgres.Options{Timeout: 2 * time.Second})

@@ -49,7 +49,7 @@ func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// asks is a host's agent with one question for each run, by its prompt.
+// asks is an agent that asks one question in each run; the run's prompt selects the question.
 var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) > 0 {
 		return engine.Done("done"), nil
@@ -70,8 +70,8 @@ var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (en
 	return engine.Ask(q), nil
 })
 
-// L1: the commands of interlude on the pages do what the pages say, on a database with a question
-// for each of them.
+// L1: the interlude commands on the pages have the documented results, on a database with a
+// question for each command.
 func TestTheCommandsOfThePagesWork(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) {
@@ -80,7 +80,7 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, "interlude")))
-	write("jq", "#!/bin/sh\nsed -n 's/.*\"run_id\":\"\\([^\"]*\\)\".*/\\1/p'\n", 0o700) // as jq -r .run_id
+	write("jq", "#!/bin/sh\nsed -n 's/.*\"run_id\":\"\\([^\"]*\\)\".*/\\1/p'\n", 0o700) // like jq -r .run_id
 	write("answer.txt", "yes", 0o600)
 	write("rules.yaml", "version: \"1\"\nrules:\n- {rule: small, when: 'tool == \"pay\"', do: approve}\n", 0o600)
 	write("people.yaml", "people:\n- id: bob\n- {id: ann, deputies: [{id: bob, from: 2020-01-01, until: 2099-01-01}]}",
@@ -125,7 +125,7 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 		cmd.Dir = dir
 		cmd.Env = []string{asProgram + "=1", "PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=ada",
 			"TMPDIR=" + os.TempDir(), "INTERLUDE_DB=runs.db"}
-		cmd.Stdin = strings.NewReader("3\nyes\n") // a person
+		cmd.Stdin = strings.NewReader("3\nyes\n") // a person's input
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s\n%s", line, out)
 		if strings.Contains(line, "token list") {
@@ -142,8 +142,8 @@ func TestTheCommandsOfThePagesWork(t *testing.T) {
 	}
 }
 
-// pageCommands returns the commands of interlude on the pages that need nothing else. Other tests
-// call serve (TestL1ServeShowsThePageOnAFreshMachine) and agents.
+// pageCommands returns the interlude commands on the pages that need no other setup. Other tests
+// run serve (TestL1ServeShowsThePageOnAFreshMachine) and agents.
 func pageCommands(t *testing.T) (all []string) {
 	t.Helper()
 	fence := regexp.MustCompile("(?ms)^```sh\n(.*?)^```")

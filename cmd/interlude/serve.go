@@ -53,7 +53,7 @@ func prepareServing(f *flag.FlagSet, serve func(*serving, context.Context, comma
 		f.Visit(func(f *flag.Flag) { s.given = append(s.given, f.Name) })
 		s.variables = c.Variables
 		err := serve(s, ctx, c)
-		if err != nil && s.agent.log == "json" { // its readers expect no other lines
+		if err != nil && s.agent.log == "json" { // readers of a JSON log expect only JSON lines
 			s.agent.logger(c.Side, slog.LevelError).Error("the program ends", "err", command.Words(err))
 			err = command.Logged(err)
 		}

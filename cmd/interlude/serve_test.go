@@ -94,7 +94,7 @@ func TestL1ServeRefusesWhatOthersCouldReach(t *testing.T) {
 	}
 }
 
-// L1: a file that the configuration names and that is missing is a mistake of the caller, in one line.
+// L1: a missing file that the configuration names is the caller's mistake, reported in one line.
 func TestL1MissingFilesAreMistakes(t *testing.T) {
 	for field, want := range map[string]string{"directory": "open none.yaml: no such file",
 		"policy": "stat none.yaml: no such file"} {
@@ -113,7 +113,7 @@ func TestL1MissingFilesAreMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "chmod 644")
 }
 
-// R2: with -log json the error that ends the program is a line of the log, too.
+// R2: with -log json the error that ends the program is also a JSON line in the log.
 func TestR2TheLastErrorIsJSON(t *testing.T) {
 	cmd := calling(t, "serve", "-log", "json", "-listen", "0.0.0.0:0")
 	cmd.Dir = t.TempDir()

@@ -62,8 +62,9 @@ func provider(t *testing.T) *httptest.Server {
 	return server
 }
 
-// R3: on PostgreSQL, too, sessions have their keys and ends in the database: one node begins the
-// sign-in, another one ends it, both accept the session, and a sign-out on one ends it on all.
+// R3: on PostgreSQL, session keys and session ends are stored in the database. One node begins
+// the sign-in, another completes it, both accept the session, and a sign-out on one node ends the
+// session on all.
 func TestR3SessionsAreInPostgreSQL(t *testing.T) {
 	dsn, issuer := pgtest.DSN(t), provider(t)
 	ahead := time.Duration(0)
@@ -117,6 +118,6 @@ func TestR3SessionsAreInPostgreSQL(t *testing.T) {
 	replayed := call(0, http.MethodGet, sent.Header.Get("Location"), last(begun))
 	require.Equal(t, http.StatusBadRequest, replayed.Code)
 	require.Equal(t, http.StatusOK, call(0, http.MethodPost, "/signin/out", session).Code)
-	ahead = time.Minute // what the other node has read is too old
+	ahead = time.Minute // the other node's cached rows expire
 	require.Equal(t, []int{http.StatusUnauthorized, http.StatusUnauthorized}, statuses())
 }

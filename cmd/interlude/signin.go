@@ -172,7 +172,7 @@ func (s *signIn) prepare(_ *http.Request, spec *lifecycle.Spec) error {
 
 var errID = errors.New("the sign-in sent an invalid name")
 
-// hiddenIn names the first invisible character of an ID, or is empty.
+// hiddenIn returns the name of the first invisible character in an ID, or an empty string.
 func hiddenIn(id string) string {
 	for _, r := range id {
 		if r == utf8.RuneError || r == '\n' || r == '\t' || interaction.CharacterOf(r)&interaction.Hidden != 0 {

@@ -17,14 +17,15 @@ import (
 
 // slackEntry is the app of a Slack workspace. People are found by their address "slack" in the directory.
 type slackEntry struct {
-	// TokenEnv, SecretEnv and AppTokenEnv are environment variables with the bot's token, and with the
-	// signing secret for requests to /slack or the app-level token for Socket Mode.
+	// TokenEnv, SecretEnv and AppTokenEnv name environment variables. They hold the bot's token,
+	// the signing secret for requests to /slack, and the app-level token for Socket Mode.
+	// SecretEnv or AppTokenEnv is required.
 	TokenEnv    string `json:"token_env"`
 	SecretEnv   string `json:"signing_secret_env"`
 	AppTokenEnv string `json:"app_token_env"`
 	// Channel is the id of the channel for questions; empty: direct messages to their audience.
 	Channel string `json:"channel"`
-	// API is the address of Slack's API, if it is another than slack.com's.
+	// API is the address of Slack's API; empty: slack.com.
 	API string `json:"api"`
 }
 
@@ -87,7 +88,7 @@ func (h *hostFile) newSlack(ctx context.Context, driver string, db *sql.DB, clie
 		cfg.Page = h.pageOf
 	}
 	app, err := slack.New(cfg)
-	if err == nil { // so that no question is missed
+	if err == nil { // the feed must exist before the first question
 		_, err = client.CreateFeed(ctx, notify.FeedName(slackEndpoint), lifecycle.DefaultFeedLag)
 	}
 	if err != nil {
@@ -96,10 +97,11 @@ func (h *hostFile) newSlack(ctx context.Context, driver string, db *sql.DB, clie
 	return app, nil
 }
 
-// slackEndpoint is the name of the notices' endpoint. It differs from what people call a webhook of Slack.
+// slackEndpoint is the name of the endpoint for notices. Users do not give this name to a Slack
+// webhook.
 const slackEndpoint = "slack-app"
 
-// withSlack serves Slack's requests at /slack. They are signed, and need no sign-in.
+// withSlack serves Slack's requests at /slack. Slack signs them, so they need no sign-in.
 func (n *notices) withSlack(handler http.Handler) http.Handler {
 	if n == nil || n.slack == nil {
 		return handler

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/host/slack/slacktest"
 )
 
-// P4: serve asks in Slack, finds people in the directory, and receives answers at /slack or over Socket
-// Mode; Slack's requests need no sign-in, but a signature.
+// P4: serve asks in Slack, finds people in the directory, and receives answers at /slack or over
+// Socket Mode. Slack's requests need a valid signature, but no sign-in.
 func TestP4ServeAsksInSlack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "people.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(`people: [{id: ada, addresses: {slack: "`+slacktest.Team+`:UADA"}}]`),

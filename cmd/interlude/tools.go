@@ -123,8 +123,9 @@ func (h *hostFile) newTools(client *lifecycle.Client, log *slog.Logger) (*mcp.Se
 	return server, nil
 }
 
-// identifyCaller returns the person or program that sends a request of a protocol. If the host has no
-// sign-in, it accepts only requests from this machine that passed no proxy, like the page.
+// identifyCaller returns the person or program that sends a request of a protocol. Without a
+// sign-in it accepts only requests that this machine sends directly, not through a proxy, like
+// the page.
 func (h *hostFile) identifyCaller(r *http.Request, via string) (lifecycle.Actor, error) {
 	if h.SignIn != nil {
 		actor, err := h.SignIn.identify(r)

@@ -21,7 +21,7 @@ type step struct {
 	misplaced bool
 	// afterGap: the event directly before this one is unknown.
 	afterGap bool
-	// partial: the event is of a producer that may leave optional members out, see unknown.
+	// partial: the event's producer may leave optional members out, see unknown.
 	partial bool
 	// unpaired: a question whose change of state may be in a line that cannot be read or is missing.
 	unpaired bool
@@ -133,7 +133,7 @@ func encoded(e fcmp.Event) ([]byte, error) {
 // unknownAttempt is the attempt of an event that does not name one.
 const unknownAttempt = -1
 
-// view is what is needed to judge a run's next event. Its size does not grow with the log.
+// view has the data needed to judge a run's next event. Its size does not grow with the log.
 type view struct {
 	l    *contract.Lifecycle
 	line int // the line of the run's last event
@@ -317,8 +317,8 @@ func (v *view) facts() contract.Facts {
 	return known
 }
 
-// addPolicyWait adds how a question without a wait ends, as far as the waiting policy's rows that
-// the log allows agree.
+// addPolicyWait adds the end of a question without a wait, if all rows of the waiting policy that
+// fit the log agree on it.
 func (v *view) addPolicyWait(known contract.Facts) {
 	if v.started == nil || v.started.data.Strict == nil {
 		return

@@ -141,7 +141,8 @@ func (a *agent) readLines() {
 	}
 }
 
-// handleLine handles one line. It never waits for the agent, which may be waiting for it.
+// handleLine handles one line. It must not wait for the agent, which may be waiting for the
+// result.
 func (a *agent) handleLine(l process.Line) {
 	a.handling.Lock()
 	defer a.handling.Unlock()
@@ -192,7 +193,7 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 		t.pauseIdle()
 		defer t.restartIdle()
 		a.handlePermission(t, e)
-	default: // an unknown request is no sign of work: an agent that only repeats it is idle
+	default: // an unknown request is not progress: an agent that only repeats it counts as idle
 		_ = a.refuse(e.ID, sdk.NewMethodNotFound(process.Clip(e.Method, maxLabel)))
 	}
 }
@@ -243,8 +244,8 @@ func readableStart(text []byte) (e envelope, begun bool) {
 	return e, begun
 }
 
-// attach makes the turn the owner of the agent's lines. nil detaches the agent: afterwards no
-// goroutine uses the earlier turn.
+// attach makes the turn the receiver of the agent's lines. attach(nil) detaches the agent: after
+// it returns, no goroutine uses the earlier turn.
 func (a *agent) attach(t *turn, maxStream int) {
 	a.handling.Lock()
 	defer a.handling.Unlock()

@@ -39,14 +39,14 @@ type Config struct {
 	Command string
 	Args    []string
 
-	// Env, Set, Secrets, Sandbox and StateDir have the meaning of exec.Config. A secret is also
-	// found across the chunks of a message.
+	// Env, Set, Secrets, Sandbox and StateDir are as in exec.Config. A secret is also found if it
+	// spans several chunks of a message.
 	Env     []string
 	Set     map[string]string
 	Secrets []string
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
-	// Prepare has the meaning of exec.Config. Profile also calls it, with a turn without a run,
-	// whose folders are removed afterwards.
+	// Prepare is as in exec.Config. Profile also calls it, with a turn that has no run, and then
+	// removes the turn's folders.
 	Prepare func(ctx context.Context, t engine.Turn) error
 	// AuthMethod is the id of the authentication method called before a session is opened. Empty:
 	// none, for agents with keys in their environment or home.

@@ -25,7 +25,8 @@ const (
 
 type state struct {
 	Session string `json:"session"`
-	// Asked is the permission that the last turn asked for, Others those asked together with it.
+	// Asked is the permission that the last turn requested, Others the permissions requested
+	// together with it.
 	Asked  *permissionQuestion  `json:"asked,omitempty"`
 	Others []permissionQuestion `json:"others,omitempty"`
 	// Grants are people's decisions, oldest first. Each is applied when the agent requests the same

@@ -24,8 +24,8 @@ var (
 	errWaiting = errors.New("acp: the agent asks for a permission, and waits")
 )
 
-// permissionRequest is the parameters of session/request_permission. The SDK's type does not keep
-// the subject exactly as written.
+// permissionRequest has the parameters of session/request_permission. The SDK's type does not
+// keep the subject byte for byte.
 //
 //nolint:tagliatelle // the protocol's words
 type permissionRequest struct {
@@ -333,8 +333,8 @@ func twoWays(options []choice) bool {
 		options[1].allows())
 }
 
-// details returns the subject's parts for the person. A part over the limit is shortened to its
-// beginning and end.
+// details returns the parts of the subject as text for the person. A part over the limit is
+// shortened to its beginning and end.
 func (s subject) details(visible func(string) string, limit int) string {
 	var b strings.Builder
 	add := func(what, text string) {

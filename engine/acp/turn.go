@@ -33,8 +33,8 @@ type turn struct {
 	wrote       bool // the agent wrote something in this turn
 	messages    messages
 	tools       tools
-	asked       []permissionQuestion // for which the turn ends
-	requests    []envelope           // the open requests of asked
+	asked       []permissionQuestion // the permissions that the turn ends to ask for
+	requests    []envelope           // the agent's open requests for these permissions
 	out         engine.Outcome
 	diagnostics process.Diagnostics
 }

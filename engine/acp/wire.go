@@ -209,7 +209,7 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 		return w.why
 	case <-w.outputEnded:
 		select {
-		case e = <-reply: // the answer preceded the end
+		case e = <-reply: // the response arrived before the agent ended
 		default:
 			return errEnded
 		}

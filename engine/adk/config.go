@@ -22,8 +22,8 @@ type Config struct {
 	// (SESSION_RESUME_FAILED). Empty: no revisions.
 	Revision string
 
-	// Dir replaces the run's folder: it has a subfolder per run, which the host removes with the
-	// run. All processes that execute runs must share it.
+	// Dir is used instead of the run's folder, with one subfolder per run. The host removes the
+	// subfolder when it removes the run. All processes that execute runs must share Dir.
 	Dir string
 	// Store keeps the sessions instead.
 	Store checkpoint.Store

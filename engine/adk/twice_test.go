@@ -60,7 +60,7 @@ func TestADKAloneAcceptsAConfirmationTwice(t *testing.T) {
 	require.EqualValues(t, 2, shop.paid.Load())
 }
 
-// stores reopen the stored data.
+// stores has functions that open the same stored data again.
 var stores = []struct {
 	name string
 	open func(t *testing.T) func() store.Store

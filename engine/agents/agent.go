@@ -38,7 +38,7 @@ type agent struct {
 	resident *exec.Config
 }
 
-// common are the variables of the host that every agent may see.
+// common lists the variables of the host that every agent may see.
 var common = []string{
 	"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",

@@ -13,9 +13,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// prepare returns the function called before each turn. It writes the settings and, before the
-// first turn, the host's files into the home, unless that is the user's; and the turn's files into
-// the run's folder.
+// prepare returns the function to call before each turn. The function writes the turn's files
+// into the run's folder. Unless the home is the user's, it writes the settings into the home and,
+// before the first turn, the host's files.
 func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
 	if o.Home == UserHome && a.turn == nil {
 		return nil
@@ -74,7 +74,7 @@ func (o Options) seed(dir string) error {
 // not followed out of it.
 type home struct{ *os.Root }
 
-// openHome opens the home of the turn. A home that the host chose may be a link.
+// openHome opens the home of the turn. A home that the host chose may be a symbolic link.
 func (o Options) openHome(t engine.Turn) (*home, error) {
 	if o.perRun() {
 		return openHome(t.HomeDir)

@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// recordedAgent is a program in place of an agent: it prints its version and options, records its
-// calls, and replays a real agent's output.
+// recordedAgent is a program that replaces an agent: it prints its version and options, records
+// its calls, and replays a real agent's output.
 const recordedAgent = `#!/bin/sh
 case "$*" in
 --version) echo "$VERSION"; exit ;;
@@ -63,7 +63,7 @@ type played struct {
 	kept string // where it records its calls
 }
 
-// play lets the program replay the recording and exit with the status.
+// play has the program replay the recording and exit with the status.
 func (a adapter) play(tb testing.TB, o agents.Options, turn engine.Turn, name string, status int) played {
 	tb.Helper()
 	recorded, err := filepath.Abs(filepath.Join("testdata", a.name, name))
@@ -107,7 +107,7 @@ func (a adapter) later(t engine.Turn) engine.Turn {
 	return t
 }
 
-// lines returns the lines of a file that the program has written.
+// lines returns the lines of the file with this suffix that recordedAgent has written.
 func (p played) lines(tb testing.TB, suffix string) []string {
 	tb.Helper()
 	body, err := os.ReadFile(p.kept + suffix)
@@ -115,8 +115,8 @@ func (p played) lines(tb testing.TB, suffix string) []string {
 	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
 }
 
-// B1, B4, B11, E2: the adapters read recorded output of agents. Each recording was made with the
-// tested version, shortened.
+// B1, B4, B11, E2: the adapters parse recorded output of agents. Each recording was made with the
+// tested version and then shortened.
 func TestRulesReadRecordedOutput(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter

@@ -12,8 +12,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Document is an artifact of the run, with the text of which a question shows only a part. The
-// agent can write there too, so a decision holds only for the text with this digest.
+// Document is an artifact of the run with the full text of a question that shows only a part of
+// it. The agent can also write to the artifact, so a decision holds only for the text with this
+// digest.
 type Document struct {
 	Name string `json:"name"`
 	Sum  string `json:"sum"` // SHA-256

@@ -18,8 +18,8 @@ type Config struct {
 	// revisions.
 	Revision string
 
-	// Dir replaces the run's folder: it has a subfolder per run, which the host removes with the
-	// run. All processes that execute runs must share it.
+	// Dir is used instead of the run's folder, with one subfolder per run. The host removes the
+	// subfolder when it removes the run. All processes that execute runs must share Dir.
 	Dir string
 	// Store stores the checkpoints instead: a compose.CheckPointStore of the host that keeps them
 	// across restarts. Each key is written once.

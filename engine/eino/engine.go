@@ -30,7 +30,7 @@ var (
 	_ engine.Brancher = (*Engine)(nil)
 )
 
-// result is the result of a graph or agent that was interrupted or came to its end.
+// result is the result of a graph or agent that was interrupted or has finished.
 type result struct {
 	interrupts []Interrupt
 	end        Result

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/effecttest"
 )
 
-// J6: a finished graph has the checkpoint of its last question. No other input is accepted as an
-// answer to it.
+// J6: a finished graph keeps the checkpoint of its last question. Only the answer to that
+// question is accepted for it.
 func TestJ6NothingIsSaidToAGraphAfterItsEnd(t *testing.T) {
 	var shop till
 	h := effecttest.Serve(t, stores[0].open(t)(), engines[0].make(t, &shop), t.TempDir())

@@ -43,9 +43,9 @@ func init() {
 	gob.Register([]any{})
 }
 
-// Ask makes the question of an interrupt from its info: an interaction.Question or an Asker as it
-// is; for any other, an open question with its text (a string, an error or a fmt.Stringer, else its
-// JSON).
+// Ask converts the info of an interrupt to a question. An interaction.Question or an Asker is
+// used unchanged. Any other info becomes an open question with its text (a string, an error or a
+// fmt.Stringer, else its JSON).
 func Ask(i Interrupt) interaction.Question {
 	switch info := i.Info.(type) {
 	case interaction.Question:

@@ -74,8 +74,8 @@ func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	require.Equal(t, "9 messages so far. What shall I pay?", s.Do("hello once more").FinalText)
 }
 
-// E4, I2: two concurrent attempts of a turn, the first of which has lost its run, start from the
-// same checkpoint, and each leaves its own.
+// E4, I2: two attempts of a turn run concurrently, the first after it has lost its run. Both
+// start from the same checkpoint, and each writes a separate one.
 func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})

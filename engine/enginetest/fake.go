@@ -11,9 +11,9 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// FakeAgent is an engine without a process, whose turn is the function Turn. For more, embed it,
-// write RunTurn, and call Enter at the beginning of each turn. With the profile sticky_process it
-// remembers which runs have a resident process. The zero value has no profile.
+// FakeAgent is an engine without a process: the function Turn executes its turns. To replace
+// RunTurn, embed FakeAgent and call Enter at the beginning of each turn. With the profile
+// sticky_process it records which runs have a resident process. The zero value has no profile.
 type FakeAgent struct {
 	Kind   fsm.Profile
 	Reason string // of the profile

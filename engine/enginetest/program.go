@@ -124,7 +124,7 @@ func (p *program) print(kind string, pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		line[fmt.Sprint(pairs[i])] = pairs[i+1]
 	}
-	_ = json.NewEncoder(p.out).Encode(line) // if the reader has left, the engine ends this process
+	_ = json.NewEncoder(p.out).Encode(line) // if the reader is gone, the engine ends this process
 	_ = p.out.Flush()
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// isAlone: the engine keeps no state of a run in memory: the agent is another process or replays
-// the journal.
+// isAlone reports whether the engine keeps no state of a run in memory: the agent is a separate
+// process, or the engine replays the journal.
 func isAlone(w *world) bool { return w.Program || w.Model != nil || w.Journal }
 
 // isSeen: the agent's process can be found from outside.

@@ -82,9 +82,9 @@ type Config struct {
 
 	// Sandbox may change how a turn's agent is started: in bwrap, as a separate Unix user per run
 	// (SysProcAttr.Credential), or with process.Contain. Without it all agents have the rights of
-	// the host's user, and can read each other's homes. The folder of TMPDIR in cmd.Env must exist
-	// in the sandbox. Sandbox is not called for VersionArgs and other queries, which see no run.
-	// Its error is ENGINE_UNAVAILABLE.
+	// the host's user, and can read each other's homes. The folder of TMPDIR in cmd.Env must
+	// exist in the sandbox. Sandbox is not called for VersionArgs and other queries, which belong
+	// to no run. An error from Sandbox is reported as ENGINE_UNAVAILABLE.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	Format Format

@@ -24,7 +24,7 @@ type Engine struct {
 
 var _ process.Engine = (*Engine)(nil)
 
-// New validates the configuration. Only Profile and the turns look for the program.
+// New validates the configuration. It does not look for the program: Profile and each turn do.
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.checked()
 	if err != nil {

@@ -37,7 +37,7 @@ func hear(tb testing.TB, cfg Config, output string) heard {
 	return h
 }
 
-// Agents write in dialects, which only rules distinguish.
+// Each agent has a different output format; rules alone describe it.
 func TestRulesReadTheFormatsOfAgents(t *testing.T) {
 	match := func(pairs ...string) map[string]string {
 		m := make(map[string]string)

@@ -20,7 +20,7 @@ var placeholders = map[string]bool{
 
 const autoArg = "{auto}"
 
-// validateTemplates finds unknown placeholders, and full-auto flags without a place.
+// validateTemplates rejects unknown placeholders, and full-auto flags without a placeholder.
 func (c Config) validateTemplates() error {
 	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs, slices.Collect(maps.Values(c.Set)))
 	for _, text := range all {

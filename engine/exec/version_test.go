@@ -76,7 +76,8 @@ func TestVersionIsAskedOnceAndStoredInTheHandle(t *testing.T) {
 	}
 }
 
-// An updated program is queried again; a program that cannot answer, or was removed, is no engine.
+// An updated program is queried again. A program that cannot answer, or was removed, makes the
+// engine unavailable.
 func TestReplacedProgramIsAskedAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")

@@ -13,10 +13,10 @@ import (
 )
 
 // Ctx gives a function access to its run. It is valid for one turn and one goroutine, and only in
-// the function's own code: each parallel branch has its own Ctx (All), and a step or a compensation
-// must not use any. Otherwise the run is held, with an error that names both calls, before anything
-// is stored or asked (for another branch's Ctx only if it is used during a call of that branch, or
-// after its end).
+// the function's own code: each parallel branch has its own Ctx (All), and a step or a
+// compensation must not use any. Otherwise the run is held, with an error that names both calls,
+// before anything is stored or asked. The use of another branch's Ctx is detected only during a
+// call of that branch, or after the branch's end.
 //
 // Each call that writes a journal entry is a place of the function, and has a path. The function's
 // third call has the path 3. If that is All, the first call in its first branch has the path

@@ -77,8 +77,8 @@ func TestJ6AForkHasTheJournalUpToItsQuestion(t *testing.T) {
 	})
 }
 
-// J6 M1: a fork of a failed run continues after its last answers; another answer may replace any of
-// several asked together.
+// J6 M1: a fork of a failed run continues after the run's last answers. It may replace any of
+// several answers to questions that were asked together.
 func TestJ6AForkExecutesWhatFailedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var l ledger

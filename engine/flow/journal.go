@@ -61,11 +61,11 @@ type run struct {
 
 	inherited []engine.Record // of a fork
 	open      openChildren
-	undoing   bool // an earlier turn has begun to compensate: nothing else is executed
+	undoing   bool // an earlier turn has begun to compensate: only compensations are executed
 
 	mu      sync.Mutex               // guards the fields below
 	kept    map[string]*kept         // the entries of the journal, by path
-	answers map[string][]answered    // answers of this turn without an entry, by path
+	answers map[string][]answered    // answers of this turn without a journal entry, by path
 	pending []engine.JournalEntry    // entries to write with the next ones
 	due     bool                     // pending must be written before the next effect
 	asking  []*asking                // the questions that the turn asks at its end
@@ -77,7 +77,7 @@ type run struct {
 	size    *interaction.JournalSize // of the journal and pending
 	undos   int                      // the number of compensations that may be executed
 	unread  int                      // the number of entries that still have their bodies
-	tainted bool                     // a Ctx was misplaced: nothing more is stored
+	tainted bool                     // a Ctx was misused: nothing more is stored
 }
 
 type kept struct {
@@ -364,7 +364,8 @@ func comparePaths(a, b string) int {
 	return 0
 }
 
-// order is the number in a part of a path. A compensation's is larger than all others.
+// order returns the number in one part of a path. Compensations have higher numbers than all
+// other parts.
 func order(part string) int {
 	number, _ := strconv.Atoi(strings.TrimLeft(part, "bu"))
 	if strings.HasPrefix(part, "u") {

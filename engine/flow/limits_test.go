@@ -100,7 +100,8 @@ func TestM1StepsReportTheirUsage(t *testing.T) {
 	})
 }
 
-// J13: no reported usage lowers other usage, and no sum overflows: a budget would not hold the run.
+// J13: reported usage never lowers the run's usage, and sums never overflow: either would defeat
+// a budget.
 func TestJ13UsageOnlyGrows(t *testing.T) {
 	agent := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
 		return flow.Step(c, "s", func(ctx context.Context) (string, error) {

@@ -54,8 +54,8 @@ func (r *result[T]) failure() string { return r.Error }
 
 func (r *result[T]) setFailure(text string) { *r = result[T]{Error: text} }
 
-// isFailed reports whether the body is the entry of a failed step, and into a result, which is then
-// set to that error. Its value is irrelevant.
+// isFailed reports whether the body is the journal entry of a failed step, and into accepts such
+// an entry. Then it sets the error of into.
 func isFailed(body []byte, into any) bool {
 	r, ok := into.(failedResult)
 	var e onlyError

@@ -94,8 +94,8 @@ type Program struct {
 	changed int64 // Unix time in nanoseconds
 }
 
-// FindProgram looks for a command on PATH, or at its path. It is fast enough for each turn, which
-// then notices installed, updated and removed programs.
+// FindProgram looks a command up on PATH, or at its path. The lookup is fast enough to repeat in
+// each turn, so that turns notice installed, updated and removed programs.
 func FindProgram(command string) (Program, error) {
 	path, err := exec.LookPath(command)
 	if err == nil {

@@ -39,7 +39,7 @@ func (e Environment) Check() error {
 }
 
 // Resolve returns the variables of a process, NAME=value, and a Redactor of its secrets. It reads
-// each variable once, so the redacted values are those that the process gets. values are the
+// each variable once, so it redacts exactly the values that the process gets. values are the
 // placeholders' values.
 func (e Environment) Resolve(values map[string]string) (env []string, secrets *redact.Redactor, _ error) {
 	var secret []string

@@ -112,8 +112,8 @@ func TestReapEndsTheGroupOfARecordedProcess(t *testing.T) {
 	require.False(t, lives(cmd.Process.Pid))
 }
 
-// E6, E7: a living host ends its own processes: a late reaper must spare the processes of the host that
-// took over the run.
+// E6, E7: Reap ends no process of a living host, because that host ends its processes itself.
+// Otherwise a late Reap could end the processes of the host that has taken over the run.
 func TestReapLeavesTheProcessesOfALivingHost(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
@@ -138,8 +138,8 @@ func TestReapReportsABrokenRecord(t *testing.T) {
 	require.False(t, lives(pid), "the readable one is reaped")
 }
 
-// E7, J11: CleanUp ends processes of hosts known to be dead, of any run, and spares processes that a
-// host in another container may hold.
+// E7, J11: CleanUp ends the processes of hosts known to be dead, whatever their run. It spares
+// processes that may belong to a host in another container.
 func TestCleanUpEndsOnlyProcessesOfDeadHosts(t *testing.T) {
 	dir := t.TempDir()
 	parts := strings.Fields(procid.Self())

@@ -90,9 +90,9 @@ func (s *scanner) scan() (found int, certain bool, err error) {
 	return found, certain, nil
 }
 
-// mayCarry reports whether a process without a visible environment may have the token, or may have
-// started a process with it since it was listed. A process that was already a zombie in the
-// previous scan has not.
+// mayCarry reports whether a process without a visible environment may have the token, or may
+// have started a process with the token since it was listed. A process that was already a zombie
+// in the previous scan cannot have started one.
 func (s *scanner) mayCarry(pid int) bool {
 	state, parent := stateOf(pid)
 	switch {

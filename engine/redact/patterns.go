@@ -59,8 +59,8 @@ func spellings(text string) []string {
 	return all
 }
 
-// escaped are the spellings of a text by JSON encoders: with the required escapes only, also with
-// <, > and &, also with slashes, also with non-ASCII.
+// escaped returns the spellings of a text by JSON encoders that escape different characters: only
+// where required; also <, > and &; also slashes; also non-ASCII characters.
 func escaped(text string) []string {
 	var plain strings.Builder
 	e := json.NewEncoder(&plain)

@@ -39,15 +39,15 @@ func serve(ctx context.Context, out io.Writer) error {
 		Places: slack.Channel(os.Getenv("SLACK_CHANNEL"))}))
 	notifier := must(notify.New(notify.Config{Client: lc.Client, Queue: must(notify.OpenSQLite(ctx, db)),
 		Endpoints: []notify.Endpoint{app.Endpoint("slack")}}))
-	must(lc.CreateFeed(ctx, notify.FeedName("slack"), lifecycle.DefaultFeedLag)) // from here on, no question is missed
+	must(lc.CreateFeed(ctx, notify.FeedName("slack"), lifecycle.DefaultFeedLag)) // must exist before the first question
 	must(lc.Submit(ctx, lifecycle.Spec{ID: "refund-1", Input: []byte(`"A-1017"`)}))
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return lc.Serve(ctx) })
 	parts.Go(func() error { return app.ServeSocket(ctx) })
 	parts.Go(func() error { notifier.Serve(ctx); return nil })
-	run, _ := lc.Wait(ctx, "refund-1") // the others' error is the cause
+	run, _ := lc.Wait(ctx, "refund-1") // if this fails, parts.Wait returns the cause
 	fmt.Fprintln(out, run.State, run.FinalText)
-	app.Close() // after the message shows who has decided
+	app.Close() // the message shows the decision before Close returns
 	end()
 	return parts.Wait()
 }

@@ -48,9 +48,10 @@ type Host struct {
 	URL string
 	// Web configures page and API. Without Identify they serve only this machine.
 	Web web.Options
-	// SignIn signs in people and programs for every route except links, which need none. It sets
-	// Web.Identify, Lifecycle.Authorize unless the host has its own, which should call
-	// signin.Store.Authorize first, and removes people who have left from Lifecycle.Directory. Nil: none.
+	// SignIn signs in people and programs for every route except links, which need no sign-in. It
+	// sets Web.Identify, and removes people who have left from Lifecycle.Directory. It also sets
+	// Lifecycle.Authorize, unless the host has one, which should call signin.Store.Authorize
+	// first. Nil: no sign-in.
 	SignIn *signin.SignIn
 	// Probes is the TCP address of /healthz, /readyz and, with Metrics, /metrics. They need no sign-in,
 	// so only supervisors and monitoring should reach it. Empty: none.

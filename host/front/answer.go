@@ -49,9 +49,9 @@ func (c *Caller) Send(ctx context.Context, run string, a Answer) (lifecycle.Rece
 	return c.client.Reply(ctx, run, reply)
 }
 
-// meant returns the question of an answer without a number: the question that it has answered
-// before, otherwise the only open one. If another call with the same answer is faster, its key
-// belongs to that question, and this call fails with ErrKeyConflict.
+// meant returns the question of an answer without a number: the question that the same key has
+// already answered, otherwise the only open question. If a concurrent call with the same answer
+// wins, the key belongs to that call's question, and this call fails with ErrKeyConflict.
 func (c *Caller) meant(ctx context.Context, run, key string) (int, error) {
 	record, err := c.client.QuestionWithKey(ctx, run, key)
 	if err == nil {

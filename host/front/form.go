@@ -368,7 +368,7 @@ func flatProperty(schema json.RawMessage) (json.RawMessage, bool) {
 	return encode(out), true
 }
 
-// choiceOf returns the items of a list. It reports false if they are no choices.
+// choiceOf returns the items of a list. It reports false if they are not choices.
 func choiceOf(items json.RawMessage) (json.RawMessage, bool) {
 	all, ok := membersOf(items)
 	if enum := find(all, "enum"); ok && len(all) == 2 && enum != nil {
@@ -381,7 +381,8 @@ func choiceOf(items json.RawMessage) (json.RawMessage, bool) {
 	return encode([]member{{"anyOf", options}}), ok
 }
 
-// isVisible reports whether a client that knows no table of characters shows the whole text.
+// isVisible reports whether the text has no hidden characters: a client that does not mark them
+// still shows the whole text.
 func isVisible(s string) bool { return interaction.Visible(s) == s }
 
 // asText returns the text of a JSON string; empty for other values.
@@ -402,8 +403,8 @@ func isTexts(raw json.RawMessage) bool {
 		!slices.ContainsFunc(list, func(s *string) bool { return s == nil || !isVisible(*s) })
 }
 
-// titled returns options whose titles can be shown. It reports false if they are no constants with
-// titles, or a client cannot show their values.
+// titled returns the options with titles that can be shown. It reports false if the options are
+// not constants with titles, or have values that a client cannot show.
 func titled(raw json.RawMessage) (json.RawMessage, bool) {
 	var list []map[string]*string
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
@@ -417,7 +418,7 @@ func titled(raw json.RawMessage) (json.RawMessage, bool) {
 		title := quote(interaction.VisibleProse(*o["title"]))
 		out[i] = encode([]member{{"const", quote(*o["const"])}, {"title", title}})
 	}
-	all, _ := json.Marshal(out) // they are JSON
+	all, _ := json.Marshal(out) // cannot fail: the options are JSON
 	return all, true
 }
 

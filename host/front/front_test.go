@@ -292,8 +292,8 @@ func displayed(t *testing.T, schema []byte) (text string) {
 
 type object = map[string]any
 
-// N4: a dialog shows every character of an agent's text. What its form could only hide is answered on
-// the host's page.
+// N4: a dialog shows every character of an agent's text. A question whose form would hide a
+// character is answered on the host's page.
 func TestN4DialogsShowHostileText(t *testing.T) {
 	for _, c := range hostile.Cases() {
 		form, flat := front.FormOf(&c.Question)
@@ -330,7 +330,8 @@ func TestN4DialogsShowHostileText(t *testing.T) {
 	require.Contains(t, front.Message(&q), "File: invoice.pdf (application/pdf, 7 bytes)")
 }
 
-// P1: a question's text has all that a decision is about, also the call's summary and the files.
+// P1: a question's text includes everything that the decision is about, with the call's summary
+// and the files.
 func TestP1AMessageHidesNothing(t *testing.T) {
 	text := front.Message(&lifecycle.Question{Prompt: "the prompt", Context: "the context",
 		Subject: &engine.Subject{Tool: "a tool", Title: "the title", Summary: "the summary", Risk: "the risk",

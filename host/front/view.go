@@ -38,8 +38,8 @@ type View struct {
 	// Others are the open questions that the caller may not answer now: asked of others, claimed by
 	// another person, voted on by the caller, or hidden while the host's policy decides.
 	Others []lifecycle.Question
-	// Recheck is the earliest time at which a claim on Others ends or a hidden one becomes visible.
-	// No event reports it. Zero: none.
+	// Recheck is the earliest time at which a claim on a question in Others ends, or a hidden
+	// question becomes visible. No event reports either. Zero: none.
 	Recheck time.Time
 }
 

@@ -19,9 +19,9 @@ const dialogTimeout = time.Hour
 // withdrawalTimeout limits awaitWithdrawal.
 const withdrawalTimeout = time.Second
 
-// awaitWithdrawal lets the client learn that a dialog was withdrawn before the call continues. The SDK
-// sends this in the background, on the stream of the call, which ends with the call's result: without
-// a round trip the dialog could stay open.
+// awaitWithdrawal lets the client learn that a dialog was withdrawn before the call continues.
+// The SDK sends the withdrawal in the background, on the call's stream, which ends with the
+// call's result. Without a round trip the withdrawal could be lost and the dialog stay open.
 func (c *call) awaitWithdrawal(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, withdrawalTimeout)
 	defer cancel()

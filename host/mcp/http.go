@@ -20,13 +20,14 @@ import (
 
 const bodyTime = time.Minute
 
-// maxSessions limits the sessions of all callers, and maxSessionsEach those of one principal.
+// maxSessions limits the sessions of all callers together, maxSessionsEach the sessions of one
+// principal.
 const (
 	maxSessions     = 1000
 	maxSessionsEach = 100
 )
 
-// maxRequestsEach limits the concurrent HTTP requests of one principal, with the streams.
+// maxRequestsEach limits the concurrent HTTP requests of one principal, including streams.
 const maxRequestsEach = 200
 
 // sessionTimeout ends idle sessions of revisions that have sessions.
@@ -64,7 +65,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	return s.signedIn(eras), nil
 }
 
-// openSession serves a request that may open a session, unless its principal or all have too many.
+// openSession serves a request that may open a session, unless the principal, or all principals
+// together, have too many.
 func (s *Server) openSession(w http.ResponseWriter, r *http.Request, server *sdk.Server, next http.Handler) {
 	principal := auth.TokenInfoFromContext(r.Context()).UserID
 	s.mu.Lock()
@@ -124,8 +126,8 @@ func (s *Server) enterHTTP(principal string) (leave func(), ok bool) {
 	}, true
 }
 
-// readBody reads the body of a request, which the SDK reads whole, too, and checks that it has one
-// meaning. It reports false if it has refused the request.
+// readBody reads the whole body of a request, as the SDK also does, and checks that the body has
+// only one meaning. It reports false if it has refused the request.
 func readBody(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return true
@@ -151,7 +153,7 @@ func (s *Server) signedIn(next http.Handler) http.Handler {
 	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
 	sameSite := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, body := reqbody.Limit(w, r, bodyTime) // first: a refused body must not hold its connection
+		r, body := reqbody.Limit(w, r, bodyTime) // first, so that a refused body does not hold its connection
 		refuse := func(status int, text string) {
 			body.CloseUnread(w.Header())
 			http.Error(w, text, status)
@@ -205,7 +207,7 @@ func checkTaskHeader(w http.ResponseWriter, r *http.Request) bool {
 	case method != "tasks/get" && method != "tasks/update" && method != "tasks/cancel":
 		return true // if the body has another method than the header, the SDK refuses it
 	}
-	body, err := io.ReadAll(r.Body) // which was read
+	body, err := io.ReadAll(r.Body) // already in memory
 	if err != nil {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return false

@@ -223,7 +223,7 @@ func (s *Server) serve(ctx context.Context, c *caller, next sdk.MethodHandler, m
 	}
 	tool := s.tools[params.Name]
 	if tool == nil {
-		return next(ctx, method, req) // it answers that there is no such tool
+		return next(ctx, method, req) // next reports the unknown tool
 	}
 	result, err := s.call(ctx, c, tool, params)
 	if err != nil {

@@ -149,11 +149,12 @@ func TestP2AnAnswerFromElsewhereWithdrawsTheDialog(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			withdrawn.Add(1)
-		case <-over: // the call's stream has ended, on which the dialog would be withdrawn
+		case <-over: // the call's stream has ended, so the dialog can no longer be withdrawn
 		}
 		return nil, context.Canceled
 	}, nil)
-	// The SDK withdraws in the background, which a call's end can overtake.
+	// The SDK withdraws the dialog in the background, so the end of the call can overtake the
+	// withdrawal.
 	for range 10 {
 		result := make(chan string, 1)
 		go func() {
@@ -278,7 +279,7 @@ func TestP4StdioServesOnePerson(t *testing.T) {
 	require.Len(t, runs.Runs, 3)
 }
 
-// raw posts a body in a revision with sessions.
+// raw posts a body in a protocol revision that has sessions.
 func (d *desk) raw(person, body string, header http.Header) (status int, session, text string) {
 	d.tb.Helper()
 	r, err := http.NewRequestWithContext(d.tb.Context(), http.MethodPost, d.url, strings.NewReader(body))
@@ -326,7 +327,7 @@ func TestL2SessionsAndRequestsOfOnePersonAreBounded(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	statuses := make(chan int, 201)
-	for range cap(statuses) { // bodies that do not end
+	for range cap(statuses) { // bodies that never end
 		never, _ := io.Pipe()
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, never)
 		require.NoError(t, err)
@@ -344,7 +345,8 @@ func TestL2SessionsAndRequestsOfOnePersonAreBounded(t *testing.T) {
 	require.Empty(t, statuses, "the others wait for their bodies")
 }
 
-// L1: a body that readers could understand differently is refused, and so is an answer.
+// L1: a body that two readers could understand differently is refused, also the body of an
+// answer.
 func TestL1ABodyWithTwoMeaningsIsRefused(t *testing.T) {
 	d := serve(t, mcp.Config{Client: host(t, two), Tools: []mcp.Tool{promptTool(mcp.Task)}})
 	for name, body := range map[string]string{

@@ -74,8 +74,8 @@ func TestL4AWebhookIsVerifiedByTheStandardsOwnLibrary(t *testing.T) {
 			"prompt": "Ship <it>?"}, "meta": {"attempt": 0, "local_seq": 0}}}`, string(body))
 }
 
-// L4: Verify accepts webhooks signed by the standard's library, within the tolerance of time, and
-// nothing else.
+// L4: Verify accepts webhooks signed by the Standard Webhooks library, within the clock
+// tolerance, and rejects all others.
 func TestL4VerifyAcceptsWhatIsSignedAndNothingElse(t *testing.T) {
 	body := []byte(`{"a": 1}`)
 	now := time.Unix(1_770_000_000, 0)

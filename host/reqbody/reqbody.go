@@ -1,5 +1,5 @@
-// Package reqbody limits how long the body of an HTTP request can occupy its connection, and reads
-// JSON bodies such that no other reader understands them differently.
+// Package reqbody limits how long the body of an HTTP request can occupy its connection, and
+// rejects JSON bodies that another reader could understand differently.
 //
 // After the handler returns, net/http reads the rest of the body, without a limit unless
 // http.Server.ReadTimeout is set, which also ends streams. A client that announces a body and never

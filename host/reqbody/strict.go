@@ -23,11 +23,11 @@ func Unmarshal(body []byte, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// Check refuses a JSON text that two readers could understand differently: everything that
-// encoding/json repairs (invalid UTF-8, unpaired surrogates), duplicate members, and members in
-// another case than the JSON tags of v's type. Otherwise a proxy that checks bodies, or a log, could
-// see a different answer from the one that counts. It also refuses more than MaxValues values. A nil
-// v has no type.
+// Check rejects JSON that two parsers could read differently: text that encoding/json repairs
+// (invalid UTF-8, unpaired surrogates), duplicate members, and members whose case differs from
+// the JSON tags of v's type. Otherwise a proxy or a log could read another answer than the
+// handler. Check also rejects more than MaxValues values. If v is nil, there are no tags to
+// compare.
 func Check(body []byte, v any) error {
 	if err := checkText(body); err != nil {
 		return err

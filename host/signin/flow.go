@@ -72,7 +72,8 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusForbidden, "The sign-in failed.", err)
 		return
 	}
-	// Only a sign-in that the provider confirms is recorded: others could fill the table.
+	// Record only sign-ins that the provider has confirmed: otherwise anyone could fill the
+	// table.
 	first, err := s.cfg.Store.end(r.Context(), "state:"+p.State, s.now(), p.Ends)
 	if err != nil || !first {
 		s.refuse(w, http.StatusBadRequest, "This sign-in was used already.", err)

@@ -10,16 +10,17 @@ import (
 	"github.com/interlude-go/interlude/people"
 )
 
-// ErrLeft is matched by the refusals of calls by a person who has left (Store.Leave).
+// ErrLeft matches the refusal of a call by a person who has left (Store.Leave).
 var ErrLeft = errors.New("signin: the person has left")
 
-// forever is the end of rows that only a call removes.
+// forever is the expiry of rows that only an explicit call removes.
 var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Leave ends what a person has at this host, by the ID in Actor.ID in any spelling (FoldID), until
-// Return: sessions, tokens and new sign-ins; with Store.Authorize every other call, for example by a
-// link or through a proxy; and with Store.Directory all deputyships, of the person and for the
-// person. Release the person's claims afterwards. It may be repeated.
+// Leave revokes the access of a person to this host until Return. The person is given by the ID
+// in Actor.ID, in any spelling (FoldID). Leave ends sessions and tokens, and refuses new
+// sign-ins. With Store.Authorize every other call is refused too, for example by a link or
+// through a proxy. With Store.Directory all deputyships of and for the person end. Release the
+// person's claims afterwards. Leave may be repeated.
 func (s *Store) Leave(ctx context.Context, person string, now time.Time) error {
 	if !validID(person) {
 		return fmt.Errorf("signin: the person is %.80q, want at most %d bytes without hidden characters", person,
@@ -48,8 +49,9 @@ func (s *Store) present(ctx context.Context, person string, now time.Time) error
 	return err
 }
 
-// Authorize is the function Authorize, and also refuses calls by people who have left, however they
-// are identified. If the tables cannot be read, it refuses calls by people.
+// Authorize has the checks of the function Authorize, and also refuses calls by people who have
+// left, however they are identified. If the tables cannot be read, it refuses all calls by
+// people.
 func (s *Store) Authorize(ctx context.Context, access lifecycle.Access) error {
 	if access.Actor.ID != "" {
 		if err := s.present(ctx, access.Actor.ID, time.Now()); err != nil {
@@ -59,9 +61,9 @@ func (s *Store) Authorize(ctx context.Context, access lifecycle.Access) error {
 	return Authorize(ctx, access)
 }
 
-// Directory returns a directory with the deputyships of d, except of and for people who have left.
-// Of a people.Directory it returns a people.Directory, which does not know them. Of a nil d it
-// returns nil.
+// Directory returns d without the deputyships of and for people who have left. If d is a
+// people.Directory, so is the result, and it does not list people who have left. If d is nil, so
+// is the result.
 func (s *Store) Directory(d lifecycle.Directory) lifecycle.Directory {
 	if d == nil {
 		return nil
@@ -95,7 +97,7 @@ func (d directory) Principals(ctx context.Context, id string, at time.Time) ([]l
 	return here, nil
 }
 
-// present is a people.Directory of the people who have not left.
+// present is a people.Directory without the people who have left.
 type present struct {
 	directory
 	all people.Directory

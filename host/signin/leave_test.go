@@ -73,7 +73,7 @@ func TestR3APersonWhoLeftHasNothing(t *testing.T) {
 	for range 2 {
 		require.NoError(t, h.store.Leave(t.Context(), "ADA@example.com", h.now()))
 	}
-	h.ahead.Store(int64(6 * time.Second)) // the rows that the other node has read are too old
+	h.ahead.Store(int64(6 * time.Second)) // the other node's cached rows expire
 	require.Equal(t, http.StatusUnauthorized, h.with(http.MethodGet, page, session).StatusCode)
 	_, err = h.store.Token(t.Context(), token, h.now())
 	require.Error(t, err)
@@ -106,7 +106,8 @@ func TestR3APersonWhoLeftHasNothing(t *testing.T) {
 	require.Nil(t, node.Directory(nil))
 }
 
-// R3, N10: a directory of people does not know who has left, and has them neither as deputies nor with any.
+// R3, N10: a people.Directory lists no person who has left, neither as a deputy nor with
+// deputies.
 func TestR3ADirectoryOfPeopleDoesNotKnowWhoLeft(t *testing.T) {
 	h := serve(t, func(string) string { return "" })
 	file := filepath.Join(t.TempDir(), "people.yaml")
@@ -144,7 +145,8 @@ func TestR3ADirectoryOfPeopleDoesNotKnowWhoLeft(t *testing.T) {
 	require.Error(t, err, "the tables cannot be read")
 }
 
-// R3: while the tables cannot be read, people may do nothing and are no deputies; the host may work.
+// R3: while the tables cannot be read, calls by people are refused and no person is a deputy; the
+// host's calls succeed.
 func TestR3UnreadableTablesAdmitNobody(t *testing.T) {
 	h := serve(t, func(string) string { return "" })
 	require.NoError(t, h.db.Close())
@@ -180,12 +182,12 @@ func TestR3UnconfirmedSignInsStoreNothing(t *testing.T) {
 	require.Equal(t, 1, rows())
 }
 
-// trip answers requests to a provider.
+// trip is the HTTP transport to a provider.
 type trip func(*http.Request) (*http.Response, error)
 
 func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// R3: a provider that does not answer is asked once a second, not once for each browser that waits.
+// R3: a provider that does not answer is asked once a second, not once for each waiting browser.
 func TestR3ASilentProviderIsAskedOnceASecond(t *testing.T) {
 	h := serve(t, func(string) string { return "" })
 	synctest.Test(t, func(t *testing.T) {

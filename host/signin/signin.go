@@ -69,8 +69,8 @@ type SignIn struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider // guarded by mu; nil until it has answered
-	asked    time.Time      // guarded by mu; when it did not answer
-	silence  error          // guarded by mu; the error of that time
+	asked    time.Time      // guarded by mu; when the provider last failed to answer
+	silence  error          // guarded by mu; the error of that failure
 }
 
 // New checks the configuration. It does not contact the provider, which may start later.
@@ -231,8 +231,8 @@ func safe(w http.ResponseWriter) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// askAgain is the pause before a provider that did not answer is asked again: browsers that wait for
-// it together get one answer instead of a timeout each.
+// askAgain is the pause after which a silent provider is asked again. Browsers that wait in this
+// time share one error, instead of waiting for a timeout each.
 const askAgain = time.Second
 
 // endpoints returns the provider, with a configuration of oauth2. It asks the provider once, and

@@ -465,7 +465,8 @@ func (r *timed) SetReadDeadline(time.Time) error {
 	return nil
 }
 
-// L1: a response without a session ends the connection of a request whose body never arrives.
+// L1: a response to a request without a session ends the connection if the request's body never
+// arrives.
 func TestL1ABodyThatNeverArrivesHoldsNoConnection(t *testing.T) {
 	h := serve(t, func(string) string { return "https://127.0.0.1:1" })
 	for _, path := range []string{"/interlude/", "/signin/start", "/signin/callback", "/signin/nothing"} {

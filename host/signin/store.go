@@ -138,7 +138,7 @@ func (s *Store) load(ctx context.Context, now time.Time) error {
 		})
 	ended, left := make(map[string]time.Time), make(map[string]bool)
 	if err == nil {
-		// Used states are only inserted, and can be many.
+		// States of used sign-ins are not loaded: they are only inserted, and can be many.
 		err = s.each(ctx, `SELECT what, at FROM interlude_signin_ended WHERE until > ? AND what NOT LIKE 'state:%'`,
 			[]any{now.UnixMicro()},
 			func(scan func(...any) error) error {
@@ -246,7 +246,7 @@ func (s *Store) end(ctx context.Context, what string, now, until time.Time) (fir
 	if err == nil {
 		_, err = s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE until <= ?`, now.UnixMicro())
 	}
-	if !strings.HasPrefix(what, "state:") { // those are not read
+	if !strings.HasPrefix(what, "state:") { // states of sign-ins are not loaded
 		s.forget()
 	}
 	return n > 0, err

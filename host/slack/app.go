@@ -36,7 +36,7 @@ func New(cfg Config) (*App, error) {
 		sdk.OptionAppLevelToken(cfg.AppToken), sdk.OptionHTTPClient(cfg.HTTP))}, nil
 }
 
-// Close refuses further interactions and waits for the current ones, at most about 30 s. Call it
+// Close refuses new interactions and waits for the running ones, at most about 30 s. Call it
 // after the HTTP server has ended.
 func (a *App) Close() {
 	a.mu.Lock()
@@ -64,7 +64,7 @@ func (a *App) Send(ctx context.Context, n notify.Notice) error {
 		Question int `json:"interaction_id"`
 	}
 	if err := e.Decode(&about); err != nil || about.Question == 0 {
-		return nil //nolint:nilerr // it is not about a question
+		return nil //nolint:nilerr // the event is not about a question
 	}
 	open, err := a.show(ctx, e.RunID, about.Question, nil, true)
 	if err != nil || !open || e.Type != lifecycle.TypeReminder && e.Type != lifecycle.TypeEscalated {
@@ -73,8 +73,8 @@ func (a *App) Send(ctx context.Context, n notify.Notice) error {
 	return classify(a.remind(ctx, e, about.Question))
 }
 
-// sendEnd rewrites the messages of a run that has ended. Later events do not exist, so their places
-// are forgotten.
+// sendEnd rewrites the messages of a run that has ended, and then forgets where they were posted:
+// no later event follows.
 func (a *App) sendEnd(ctx context.Context, run string) error {
 	all, err := a.config.Messages.Of(ctx, run, 0)
 	if err != nil {
@@ -96,18 +96,18 @@ func (a *App) sendEnd(ctx context.Context, run string) error {
 // message identifies a message in Slack.
 type message struct{ channel, ts string }
 
-// maxRewrites limits how often show follows a question that keeps changing. The next event shows the
-// rest.
+// maxRewrites limits how often show rewrites the messages of a question that keeps changing. The
+// next event shows the remaining changes.
 const maxRewrites = 5
 
-// show makes the question's messages show its current state. Pressed is a message that is rewritten
-// in any case, known or not; nil: none. With post, an open question is posted where it is missing;
-// only the notifier does this, which handles one event of a run at a time. It reports whether the
-// question is open.
+// show rewrites the question's messages to its current state. It rewrites the message pressed in
+// any case, known or not; nil: none. With post, it also posts an open question where the message
+// is missing. Only the notifier sets post, since it handles one event of a run at a time. show
+// reports whether the question is open.
 //
-// Several processes may do this at once, and the last to write may have read first. So each reads
-// the question again after it has written, until its own last write is the current state, whatever
-// the others have stored about theirs.
+// Several processes may do this at once, and the last writer may have read an older state. So
+// each process reads the question again after a write, and repeats until its last write shows the
+// current state, whatever other processes have stored about their writes.
 func (a *App) show(ctx context.Context, run string, question int, pressed *message, post bool) (
 	open bool, _ error,
 ) {
@@ -130,8 +130,8 @@ func (a *App) show(ctx context.Context, run string, question int, pressed *messa
 	return open, nil
 }
 
-// showRecord shows one state of the question. mine has the seals of the cards that this call of show
-// has written. It reports whether a message was written.
+// showRecord shows one state of the question. mine has the seals of the cards that this call of
+// show has written. It reports whether it wrote a message.
 func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, pressed *message, post bool,
 	mine map[message]string) (wrote bool, _ error,
 ) {
@@ -152,7 +152,7 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 		m := &known[i]
 		delete(others, message{m.Channel, m.TS})
 		here := slices.Contains(places, m.Place)
-		if m.TS == "" { // the process ended while it posted this
+		if m.TS == "" { // a process ended while it posted this message
 			continue
 		}
 		again := pressed != nil && *pressed == message{m.Channel, m.TS}
@@ -163,7 +163,7 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 		}
 		wrote = true
 		mine[message{m.Channel, m.TS}] = c.seal
-		m.Shown = "" // unknown, if the process ends while it writes
+		m.Shown = "" // unknown if the process ends during the write
 		err := a.config.Messages.Save(ctx, *m)
 		if err == nil {
 			err = a.rewrite(ctx, message{m.Channel, m.TS}, &c)
@@ -178,7 +178,7 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 			pressed = nil
 		}
 	}
-	if pressed != nil { // a second copy, or the run has ended
+	if pressed != nil { // a second copy of the message, or the run has ended
 		others[*pressed] = ""
 	}
 	for at, last := range others {
@@ -202,7 +202,7 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 	return wrote, errors.Join(failed...)
 }
 
-// places asks the host where the open question is posted.
+// places returns the places at which the host wants the open question.
 func (a *App) places(ctx context.Context, run string, q *lifecycle.Question) (all []string, err error) {
 	r, err := a.config.Client.Get(ctx, run)
 	if err != nil {
@@ -222,16 +222,16 @@ func (a *App) places(ctx context.Context, run string, q *lifecycle.Question) (al
 	return all[:min(len(all), MaxPlaces)], nil
 }
 
-// options returns what is sent for a card.
+// options returns the content of a message with this card.
 func (c *card) options() sdk.MsgOption {
 	return sdk.MsgOptionCompose(sdk.MsgOptionText(c.text, false), sdk.MsgOptionBlocks(c.blocks...),
 		sdk.MsgOptionDisableLinkUnfurl(), sdk.MsgOptionDisableMediaUnfurl(), sdk.MsgOptionDisableMarkdown(),
 		sdk.MsgOptionParse(false))
 }
 
-// post posts an open question. The place is stored before and after; if the process ends between the
-// two, the next call finds the message by its metadata, or posts it twice, which is harmless: the
-// buttons of both copies are for the same question.
+// post posts an open question, and stores its place before and after. If the process ends in
+// between, the next call finds the message by its metadata, or posts it twice. A second copy is
+// harmless: the buttons of both copies belong to the same question.
 func (a *App) post(ctx context.Context, run string, r *lifecycle.Record, place string, begun bool) error {
 	m := Message{Run: run, Question: r.Question.ID, Place: place}
 	c := a.cardOf(run, r, true)
@@ -258,7 +258,8 @@ func (a *App) post(ctx context.Context, run string, r *lifecycle.Record, place s
 // metadataType marks the messages of this package.
 const metadataType = "interlude_question"
 
-// find looks for a message that was posted before; an empty one if it cannot be found.
+// find returns the message with this key that was posted before; an empty message if it finds
+// none.
 func (a *App) find(ctx context.Context, place, key string) message {
 	history, err := a.api.GetConversationHistoryContext(ctx, &sdk.GetConversationHistoryParameters{ChannelID: place,
 		Limit: 100, IncludeAllMetadata: true})
@@ -289,8 +290,8 @@ func (a *App) rewrite(ctx context.Context, m message, c *card) error {
 	return nil
 }
 
-// remind writes into the threads of an open question. Each event is written once, unless the process
-// ends in between.
+// remind writes reminders and escalations into the threads of an open question. It writes each
+// event once, unless the process ends in between.
 func (a *App) remind(ctx context.Context, e *lifecycle.Event, question int) error {
 	all, err := a.config.Messages.Of(ctx, e.RunID, question)
 	if err != nil {
@@ -331,11 +332,11 @@ func codeOf(err error) string {
 	return ""
 }
 
-// permanent are the codes of errors that do not end by themselves.
+// permanent lists the codes of errors that a retry cannot repair.
 var permanent = []string{"channel_not_found", "is_archived", "user_not_found", "cannot_dm_bot", "restricted_action",
 	"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "msg_too_long", "msg_blocks_too_long"}
 
-// classify maps the errors of several places to the notifier's: when to try again, and never if no
+// classify combines the errors of several places for the notifier: when to retry, or never if no
 // place can succeed.
 func classify(err error) error {
 	if err == nil {
@@ -346,7 +347,7 @@ func classify(err error) error {
 		return &notify.AfterError{Pause: limited.RetryAfter, Err: err}
 	}
 	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // of show itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // joined by show
 		all = joined.Unwrap()
 	}
 	if slices.ContainsFunc(all, func(one error) bool { return !slices.Contains(permanent, codeOf(one)) }) {

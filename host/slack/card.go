@@ -34,8 +34,8 @@ type card struct {
 	seal   string // identifies the content
 }
 
-// cardOf renders a record as it is shown now. Here reports whether the question is still posted to
-// this place.
+// cardOf renders the current state of a record. here reports whether the question is still posted
+// to this place.
 func (a *App) cardOf(run string, r *lifecycle.Record, here bool) card {
 	q := &r.Question
 	text := textOf(q)
@@ -75,7 +75,7 @@ func (a *App) cardOf(run string, r *lifecycle.Record, here bool) card {
 	return c
 }
 
-// textOf returns the question with all that its digest binds, except the form.
+// textOf returns the part of the question that its digest covers, except the form.
 func textOf(q *lifecycle.Question) string {
 	text := front.Message(q)
 	if listed := labels(q); listed != nil && !fitting(listed) {
@@ -86,8 +86,9 @@ func textOf(q *lifecycle.Question) string {
 	return text
 }
 
-// answerable reports whether Slack can express the form of the question and shows all that an answer
-// may depend on: only the text of a question without a call, a risk and listed options may be cut.
+// answerable reports whether Slack can express the form of the question and shows everything that
+// an answer may depend on. Only the text of a question without a call, a risk and listed options
+// may be cut.
 func answerable(q *lifecycle.Question) bool {
 	decides := q.Subject != nil || q.Kind == lifecycle.RiskAck
 	if _, ok := modalOf(q); !ok || decides && q.Files != nil {
@@ -111,8 +112,8 @@ func labels(q *lifecycle.Question) (all []string) {
 	return all
 }
 
-// fitting reports whether all labels fit on buttons. Otherwise they are listed in the text, and the
-// buttons have their numbers.
+// fitting reports whether all labels fit on buttons. Otherwise the text lists the labels, and the
+// buttons show their numbers.
 func fitting(all []string) bool {
 	for _, label := range all {
 		if strings.TrimSpace(label) == "" || fit(label, maxButton) < len(label) {
@@ -155,7 +156,7 @@ func buttons(run string, q *lifecycle.Question, page string) (blocks []sdk.Block
 		add(actApprove, "Approve", sdk.StylePrimary)
 		add(actReject, "Reject", sdk.StyleDanger)
 		add(actForm, "With a comment…", sdk.StyleDefault)
-	case q.Subject != nil: // approving names the risk, in the modal
+	case q.Subject != nil: // the modal names the risk before the person approves
 		add(actForm, "Decide…", sdk.StylePrimary)
 		add(actReject, "Reject", sdk.StyleDanger)
 	case len(q.Schema) == 0 && len(q.Choices()) > 0:
@@ -185,7 +186,7 @@ func buttons(run string, q *lifecycle.Question, page string) (blocks []sdk.Block
 	if !here && page == "" {
 		blocks = append(blocks, note("Slack cannot show this question completely. Answer it on the host's page."))
 	}
-	const row = 25 // the maximum of a block
+	const row = 25 // Slack's maximum for one block
 	for len(all) > 0 {
 		n := min(row, len(all))
 		blocks = append(blocks, sdk.NewActionBlock("", all[:n]...))
@@ -242,7 +243,8 @@ func settledText(r *lifecycle.Record) string {
 	return cut(text, maxSection)
 }
 
-// valueOf names the question in a button: its number, the digest of what was shown, and the run.
+// valueOf returns the value of a button: the question's number, the digest of the displayed
+// question, and the run.
 func valueOf(run string, q *lifecycle.Question) string {
 	return strconv.Itoa(q.ID) + "." + q.Digest() + "." + run
 }

@@ -40,12 +40,14 @@ type Config struct {
 	AppToken string
 	// Messages stores where questions were posted. It must be as durable as the client's store.
 	Messages Messages
-	// Person returns the actor for a user of a Slack workspace. An error refuses the press: after
-	// people.ErrUnknown the person reads that they are not known here. Directory has one.
+	// Person returns the actor for a user of a Slack workspace. An error refuses the press; after
+	// people.ErrUnknown the person reads that they are not known here. Directory.Who is an
+	// implementation.
 	Person func(ctx context.Context, team, user string) (lifecycle.Actor, error)
-	// Places returns the ids of the channels and users to whom an open question is posted, at most
-	// MaxPlaces. Everyone in a channel reads the question; only its audience can answer. Directory
-	// has one. It is called again after each change of the question.
+	// Places returns the ids of the channels and users to whom an open question is posted, at
+	// most MaxPlaces. Everyone in a channel can read the question; only its audience can answer.
+	// Directory.Audience and Channel are implementations. Places is called again after each
+	// change of the question.
 	Places func(ctx context.Context, run *lifecycle.Run, q *lifecycle.Question) ([]string, error)
 	// Page returns the address of the host's page for a question, behind the host's sign-in; it is
 	// shown to everyone in the channel. Nil: there is no page.
@@ -57,7 +59,7 @@ type Config struct {
 	API string
 	// HTTP makes the requests to Slack. Nil: a client with a time limit of 10 s.
 	HTTP *http.Client
-	// Clock limits the time until an acknowledgement. Nil: lifecycle.SystemClock.
+	// Clock measures the time until an acknowledgement. Nil: lifecycle.SystemClock.
 	Clock lifecycle.Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
@@ -111,7 +113,7 @@ const AddressName = "slack"
 // Directory finds people by their Slack addresses.
 type Directory struct{ people.Directory }
 
-// pageSize is the number of people that are read at once.
+// pageSize is the number of people that one call of the directory reads.
 const pageSize = 500
 
 // each calls f for each person with a Slack address, until it returns false.
@@ -136,8 +138,8 @@ func (d Directory) each(ctx context.Context, f func(p *people.Person, address st
 
 var errTwice = errors.New("slack: two people of the directory have the same Slack address")
 
-// Who is a Config.Person: the person with this address, and their groups. An address of two people
-// names neither.
+// Who implements Config.Person: it returns the person with this address, and their groups. An
+// address that two people have identifies neither.
 func (d Directory) Who(ctx context.Context, team, user string) (actor lifecycle.Actor, _ error) {
 	twice := false
 	err := d.each(ctx, func(p *people.Person, address string) bool {
@@ -158,8 +160,8 @@ func (d Directory) Who(ctx context.Context, team, user string) (actor lifecycle.
 	return actor, nil
 }
 
-// Audience is a Config.Places: direct messages to the people who may answer. A question for everybody
-// has no place: choose a channel for it.
+// Audience implements Config.Places: it returns the people who may answer, for direct messages. A
+// question for everybody has no place; use Channel for it.
 func (d Directory) Audience(ctx context.Context, _ *lifecycle.Run, q *lifecycle.Question) (places []string, _ error) {
 	if q.To.Open() {
 		return nil, nil

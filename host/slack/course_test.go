@@ -25,7 +25,7 @@ import (
 	"github.com/interlude-go/interlude/people"
 )
 
-// P3: a claim reserves the question; others read who works on it.
+// P3: a claim reserves the question; other people read who has claimed it.
 func TestP3AClaim(t *testing.T) {
 	d := newDesk(t, []engine.Question{refund}, nil)
 	m := d.ask("r1", lifecycle.Spec{})[0]
@@ -63,7 +63,7 @@ func TestP4RemindersAreInTheThread(t *testing.T) {
 	require.Equal(t, []string{"This question is still open.",
 		"This question was escalated, because it is still open. It is for bob now."}, thread())
 	d.shows(m, "For bob")
-	for event, err := range d.host.Events(t.Context(), "r1", 0) { // the notices arrive again
+	for event, err := range d.host.Events(t.Context(), "r1", 0) { // the notices are delivered again
 		require.NoError(t, err)
 		require.NoError(t, d.app.Send(t.Context(), notify.Notice{Event: event}))
 		if event.Type == lifecycle.TypeEscalated {
@@ -90,7 +90,8 @@ func TestP4Votes(t *testing.T) {
 	d.shows(m, "Approved by ada, bob")
 }
 
-// P4: a question goes to the direct messages of its audience, and after a reassignment to others.
+// P4: a question goes to the direct messages of its audience and, after a reassignment, of its
+// new audience.
 func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "people.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `people:
@@ -128,7 +129,7 @@ func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 	_, err = d.slack.PressValue("ada", sent[0], "approve", sent[0].Button("approve").Value)
 	require.NoError(t, err)
 	d.hears("ada", "for others: carl")
-	// bob, carl's deputy, presses the button that he was sent before.
+	// bob, carl's deputy, presses the button of an earlier message.
 	_, err = d.slack.PressValue("bob", sent[1], "approve", sent[1].Button("approve").Value)
 	require.NoError(t, err)
 	for _, m := range d.slack.Questions() {
@@ -177,7 +178,7 @@ func TestP4SocketModeWithARefusedToken(t *testing.T) {
 	require.ErrorContains(t, d.app.ServeSocket(t.Context()), "invalid_auth")
 }
 
-// P1: a rate limit delays a notice, a deleted message and a missing channel do not repeat it.
+// P1: a rate limit delays a notice; a deleted message and a missing channel cause no retry.
 func TestP1FaultsOfSlack(t *testing.T) {
 	d := newDesk(t, []engine.Question{refund}, nil)
 	m := d.ask("r1", lifecycle.Spec{})[0]
@@ -212,7 +213,7 @@ func TestP1FaultsOfSlack(t *testing.T) {
 	require.ErrorIs(t, d.app.Send(t.Context(), notice("r2")), notify.ErrPermanent)
 }
 
-// P5: each person has a bound, and bodies have one.
+// P5: the interactions of one person and the size of a body are limited.
 func TestP5Bounds(t *testing.T) {
 	d := newDesk(t, []engine.Question{refund}, func(c *slack.Config) { c.Clock = &ready{} })
 	m := d.ask("r1", lifecycle.Spec{})[0]
@@ -234,7 +235,7 @@ func TestP5Bounds(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, r.Status)
 }
 
-// P2: what people read has no text of a store, and a failed answer may be sent again.
+// P2: texts for people contain no text of a store, and a failed answer can be sent again.
 func TestP2ErrorsHaveNoTextOfTheStore(t *testing.T) {
 	d := newDesk(t, []engine.Question{refund}, nil)
 	m := d.ask("r1", lifecycle.Spec{})[0]
@@ -262,7 +263,7 @@ func (b byPress) Start(ctx context.Context, person, prompt string) (string, erro
 	return run.ID, err
 }
 
-// deliver sends the notices of all events so far, again.
+// deliver sends the notices of all events so far, including notices sent before.
 func (b byPress) deliver(ctx context.Context, run string) (ended bool, _ error) {
 	r, err := b.Client.Get(ctx, run)
 	if err != nil {
@@ -289,7 +290,8 @@ func (b byPress) messages(run string) []slacktest.Message {
 	})
 }
 
-// heard presses as the person and returns what only they read; empty if a modal has opened.
+// heard presses as the person, and returns the text that only this person sees; empty if a modal
+// has opened.
 func (b byPress) heard(ctx context.Context, person string, m slacktest.Message, action, value string) (string, error) {
 	before, method := len(b.slack.Said(person)), "chat.update"
 	if action == "form" {
@@ -320,7 +322,7 @@ func (b byPress) See(ctx context.Context, person, run string) (fronttest.Seen, e
 
 // seen is See without waiting.
 func (b byPress) seen(ctx context.Context, person, run string) (s fronttest.Seen, _ error) {
-	ended, _ := b.deliver(ctx, run) // a fault of the store is seen by a press
+	ended, _ := b.deliver(ctx, run) // the press below detects a fault of the store
 	for _, m := range b.messages(run) {
 		s.Result += m.Shown()
 		if !slices.Contains(m.Buttons(), "form") {
@@ -331,7 +333,7 @@ func (b byPress) seen(ctx context.Context, person, run string) (s fronttest.Seen
 		case err != nil:
 			return s, err
 		case strings.Contains(text, "for others"), strings.Contains(text, "works on"),
-			strings.Contains(text, "already settled"): // meanwhile
+			strings.Contains(text, "already settled"): // settled during the press
 			s.Status = text
 		case text != "":
 			return s, errors.New("slack says: " + text)
@@ -341,7 +343,7 @@ func (b byPress) seen(ctx context.Context, person, run string) (s fronttest.Seen
 			s.Questions = append(s.Questions, n)
 		}
 	}
-	if len(b.messages(run)) == 0 { // Slack shows questions only; as for a press on a run that one has guessed
+	if len(b.messages(run)) == 0 { // Slack shows only questions, so this is like a press on a guessed run
 		guessed := "1." + strings.Repeat("0", 64) + "." + run
 		text, err := b.heard(ctx, person, slacktest.Message{Channel: "C1", TS: "1.1"}, "form", guessed)
 		if err != nil {
@@ -349,7 +351,7 @@ func (b byPress) seen(ctx context.Context, person, run string) (s fronttest.Seen
 		}
 		r, err := b.Client.As(lifecycle.Actor{ID: person}).Get(ctx, run)
 		if err != nil || !strings.Contains(text, "no such run or question") &&
-			!strings.Contains(text, "already settled") { // before it was ever shown
+			!strings.Contains(text, "already settled") { // settled before Slack showed the question
 			return s, errors.New("slack says: " + text)
 		}
 		s.Result = r.FinalText
@@ -375,7 +377,7 @@ func (b byPress) Answer(ctx context.Context, person, run, _ string, a fronttest.
 	value := fmt.Sprintf("%d.%s.%s", a.Question, strings.Repeat("0", 64), run)
 	for _, known := range b.messages(run) {
 		if strings.HasPrefix(known.Key, fmt.Sprintf("%d.", a.Question)) {
-			m, value = known, known.Key // also of a question that is settled
+			m, value = known, known.Key // also for a settled question
 		}
 	}
 	if a.Decision != "" {
@@ -403,7 +405,7 @@ func (b byPress) Answer(ctx context.Context, person, run, _ string, a fronttest.
 	return nil
 }
 
-// Dismiss closes the modal, about which Slack says nothing to the app.
+// Dismiss closes the modal. Slack does not report that to the app.
 func (b byPress) Dismiss(ctx context.Context, person, run string, _ int) error {
 	_, err := b.See(ctx, person, run)
 	return err

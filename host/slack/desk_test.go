@@ -44,7 +44,7 @@ type desk struct {
 	stop  func()
 }
 
-// slowStore waits before each read of a run, if it is slow.
+// slowStore delays each read of a run while slow is set.
 type slowStore struct {
 	store.Store
 
@@ -102,7 +102,7 @@ func (d *desk) agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Ou
 	return engine.Done(t.Answers[0].Message()), nil
 }
 
-// start starts the host; after a stop with the same databases, at the same address.
+// start starts the host. After a stop, it uses the same databases and the same address.
 func (d *desk) start() {
 	d.Helper()
 	runs, err := sqlite.Open(d.ctx, filepath.Join(d.dir, "runs.db"), sqlite.Options{})
@@ -199,7 +199,7 @@ func (d *desk) message(m slacktest.Message) slacktest.Message {
 	return m
 }
 
-// shows waits until the message has no buttons that decide, and this text.
+// shows waits until the message contains this text, and no button that decides.
 func (d *desk) shows(m slacktest.Message, text string) {
 	d.Helper()
 	d.await(func() bool { return contains(d.message(m), text) })
@@ -213,7 +213,7 @@ func (d *desk) press(person string, m slacktest.Message, action string) {
 	require.Equal(d, http.StatusOK, r.Status)
 }
 
-// hears waits until a person has read this text, which only they see.
+// hears waits until a text that only this person sees contains this text.
 func (d *desk) hears(person, text string) {
 	d.Helper()
 	d.await(func() bool {

@@ -1,11 +1,11 @@
 // Package slack asks people in Slack: a run's question appears in a channel or a direct message, with
 // buttons; texts and forms are entered in a modal.
 //
-// The person who presses decides. Config.Person maps the Slack user to the host's Actor, and the
-// store decides whether that person may answer: Slack only shows. A press that is refused gets an
-// answer that only this person sees. A message shows the question's current state: it is rewritten
-// when the question is claimed, voted on, reassigned or settled, wherever that happens, and reminders
-// appear in its thread.
+// The person who presses a button answers the question. Config.Person maps the Slack user to the
+// host's Actor, and the store decides whether that person may answer; Slack only displays. A
+// refusal is shown only to the person who pressed. A message shows the question's current state:
+// it is rewritten when the question is claimed, voted on, reassigned or settled, on any front
+// end. Reminders appear in its thread.
 //
 // An [App] has two sides:
 //
@@ -16,9 +16,10 @@
 //     Socket Mode, for hosts without inbound HTTP. A press is acknowledged within 3 s, usually after
 //     the answer was stored.
 //
-// Texts of agents are shown as plain text with every character visible (interaction.Visible) and
-// escaped, so that mentions, links and markup have no effect. An approval that does not fit in a
-// message has no buttons but a link to the host's page: nothing is approved that was not shown.
+// Agents' texts are shown as plain text. Every character is visible (interaction.Visible), and
+// characters with a meaning in Slack are escaped, so that mentions, links and markup have no
+// effect. An approval that is too long for a message gets a link to the host's page instead of
+// buttons. So people can approve only content that they were shown.
 //
 // Package slacktest has a Slack for tests. docs/tutorials/slack.md is the page for users.
 package slack

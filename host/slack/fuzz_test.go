@@ -19,7 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// P5: no payload, though signed, breaks the decoder, or reaches a question without its digest.
+// P5: no payload, even with a valid signature, crashes the decoder or reaches a question without
+// its digest.
 func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{``, `{}`, `{"type":"block_actions","user":{"id":"U1"},"actions":[{}]}`,
 		`{"type":"block_actions","user":{"id":"UADA","team_id":"T1"},"actions":[{"action_id":"approve","value":"1.` +

@@ -24,7 +24,7 @@ import (
 const (
 	// bodyTime limits the arrival of a request's body.
 	bodyTime = 10 * time.Second
-	// maxAge is the greatest age of a signed request, and how far it may be ahead.
+	// maxAge limits the age of a signed request, and how far its time may be in the future.
 	maxAge = 5 * time.Minute
 )
 
@@ -48,7 +48,7 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = w.Write(raw) // Slack repeats nothing; the person sees that it failed
+	_, _ = w.Write(raw) // Slack does not retry, but shows the person an error
 }
 
 // receive returns the content of the acknowledgement, or the status of a refusal.
@@ -140,10 +140,10 @@ func (a *App) ServeSocket(ctx context.Context) error {
 	}
 }
 
-// socketPause is the pause before a new connection after an unexpected end.
+// socketPause is the pause before a new connection when the old one ended unexpectedly.
 const socketPause = 5 * time.Second
 
-// refusedToken reports whether the error does not end by itself.
+// refusedToken reports whether a new connection would fail with the same error.
 func refusedToken(err error) bool {
 	var status sdk.StatusCodeError
 	switch codeOf(err) {

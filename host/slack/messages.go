@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Message says where a question was posted. The store of runs decides what it shows.
+// Message records where a question was posted. Its content comes from the store of runs.
 type Message struct {
 	Run      string
 	Question int
@@ -87,14 +87,14 @@ func (m *Memory) Forget(_ context.Context, run string) error {
 	return nil
 }
 
-// SQL is Messages in a table, interlude_slack_messages, of the host's database, with the driver of
-// its choice. The host closes the database.
+// SQL stores Messages in the table interlude_slack_messages of the host's database, with any
+// driver. The host closes the database.
 type SQL struct {
 	db       *sql.DB
 	numbered bool // the placeholders are $1, $2, …, not ?
 }
 
-// Schema is executed by OpenSQLite and OpenPostgreSQL.
+// Schema creates the table. OpenSQLite and OpenPostgreSQL execute it.
 const Schema = `CREATE TABLE IF NOT EXISTS interlude_slack_messages (
 	run TEXT NOT NULL,
 	question BIGINT NOT NULL,
@@ -125,7 +125,7 @@ func (s *SQL) migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("slack: table interlude_slack_messages: %w", err)
 	}
-	if s.numbered { // serializes processes that create it at the same time
+	if s.numbered { // serializes concurrent creation
 		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(7243392512)`)
 	}
 	if err == nil {

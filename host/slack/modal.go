@@ -129,7 +129,7 @@ func (in *input) label() string {
 	return interaction.Visible(in.name)
 }
 
-// view returns the modal with the whole question. Metadata comes back with the answer.
+// view returns the modal with the whole question. Slack returns metadata with the answer.
 func (m *modal) view(q *lifecycle.Question, metadata string) sdk.ModalViewRequest {
 	var blocks []sdk.Block
 	parts := split(textOf(q))
@@ -160,7 +160,7 @@ func (m *modal) view(q *lifecycle.Question, metadata string) sdk.ModalViewReques
 		Close: plain("Not now"), Blocks: sdk.Blocks{BlockSet: blocks}, PrivateMetadata: metadata}
 }
 
-// list shows the labels that do not fit into a menu, with the numbers that are there.
+// list shows the labels that do not fit into a menu, with their numbers in the menu.
 func (in *input) list() (blocks []sdk.Block) {
 	var lines []string
 	for i, label := range in.listed {
@@ -176,7 +176,7 @@ func (in *input) list() (blocks []sdk.Block) {
 func (in *input) element() sdk.BlockElement {
 	p := &in.property
 	var initial string
-	_ = json.Unmarshal(p.Default, &initial) // other types have no initial value, or their own
+	_ = json.Unmarshal(p.Default, &initial) // other types have no initial value, or set it separately
 	if fit(initial, maxInput) < len(initial) {
 		initial = ""
 	}
@@ -238,7 +238,7 @@ func number(raw json.RawMessage) string {
 	return plainNumber(n)
 }
 
-// plainNumber leaves out what Slack may not read, such as exponents.
+// plainNumber removes notation that Slack may not read, such as exponents.
 func plainNumber(n json.Number) string {
 	if strings.ContainsAny(n.String(), "eE") {
 		return ""
@@ -309,7 +309,7 @@ func (in *input) value(e *entered) (any, error) {
 	case in.property.Type == "integer" || in.property.Type == "number":
 		n := json.Number(strings.TrimSpace(*e.Value))
 		if raw := json.RawMessage(n); !json.Valid(raw) || !strings.ContainsAny(string(n[:1]), "-0123456789") {
-			return *e.Value, nil // refused with the reason that it is no number
+			return *e.Value, nil // not a number: validation refuses it with that reason
 		}
 		return n, nil
 	}

@@ -32,7 +32,7 @@ func TestP1ATextIsEnteredInAModal(t *testing.T) {
 	require.Equal(t, "A-1017 & <more>", d.record("r1", 1).Response)
 }
 
-// P1: who is late with a modal reads in it who has answered.
+// P1: a person who submits a modal too late reads in it who has answered.
 func TestP1ALateModalSaysWhoHasAnswered(t *testing.T) {
 	d := newDesk(t, []engine.Question{{Kind: engine.OpenText, Prompt: "Which order?"}}, nil)
 	m := d.ask("r1", lifecycle.Spec{})[0]
@@ -81,7 +81,8 @@ func TestP1AFormIsEnteredInAModal(t *testing.T) {
 	d.shows(m, "Answered by ada (slack)")
 }
 
-// P1: what has no flat form, or does not fit, has a link to the page instead of buttons.
+// P1: a question that has no flat form, or does not fit, has a link to the page instead of
+// buttons.
 func TestP1WhatDoesNotFitHasALink(t *testing.T) {
 	long, err := json.Marshal(map[string]string{"text": strings.Repeat("<>&", 1500)})
 	require.NoError(t, err)
@@ -210,7 +211,7 @@ func schemaWith(t *testing.T, title string) []byte {
 	return raw
 }
 
-// P1: a text that is not about an approval may be cut, and the message says so.
+// P1: the text of a question that is not an approval may be cut, and the message says so.
 func TestP1ALongTextIsCutHonestly(t *testing.T) {
 	d := newDesk(t, []engine.Question{{Kind: engine.OpenText, Prompt: strings.Repeat("ä & é\n", 4000)}},
 		func(c *slack.Config) { c.Page = nil })

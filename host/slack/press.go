@@ -148,8 +148,8 @@ func (a *App) apply(ctx context.Context, p *press) (r result) {
 	return r
 }
 
-// identify returns the person who pressed, as the deputy of another if only this one is asked, and
-// the question, which may be settled.
+// identify returns the person who pressed, and the question, which may be settled. If only
+// another person, whose deputy they are, may answer, they act as the deputy.
 func (a *App) identify(ctx context.Context, p *press) (*front.Caller, *lifecycle.Question, error) {
 	actor, err := a.config.Person(ctx, p.team, p.user)
 	switch {
@@ -305,8 +305,8 @@ func (a *App) refusal(ctx context.Context, caller *front.Caller, q *lifecycle.Qu
 	return r
 }
 
-// finish makes the calls to Slack after a decision. Late reports that Slack got the acknowledgement
-// before the outcome was known, so a modal is closed already.
+// finish makes the calls to Slack after a decision. late: Slack got the acknowledgement before
+// the outcome was known, so a modal is closed already.
 func (a *App) finish(ctx context.Context, p *press, r *result, late bool) {
 	if r.view != nil {
 		if _, err := a.api.OpenViewContext(ctx, p.trigger, *r.view); err != nil {
@@ -344,8 +344,8 @@ const (
 
 var errBusy = errors.New("slack: too many interactions at once")
 
-// handle executes an interaction and returns the content of the acknowledgement: at the latest after
-// ackAfter, and then the outcome follows in the channel. The work continues if the caller's
+// handle executes an interaction and returns the content of the acknowledgement, after ackAfter
+// at the latest. A later outcome is posted to the channel. The work continues if the caller's
 // connection ends.
 func (a *App) handle(ctx context.Context, p *press) (response any, _ error) {
 	who := p.team + ":" + p.user
@@ -357,7 +357,7 @@ func (a *App) handle(ctx context.Context, p *press) (response any, _ error) {
 	decided, late := make(chan any), make(chan struct{})
 	go func() {
 		defer a.leave(who)
-		defer func() { // Config.Page
+		defer func() { // Config.Page may panic
 			if fault := recover(); fault != nil {
 				a.config.Logger.Error("slack: a function of the host panicked", "panic", fault)
 			}

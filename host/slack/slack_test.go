@@ -47,7 +47,8 @@ func TestP4TheOneWhoPressesDecides(t *testing.T) {
 	require.Empty(t, d.slack.Said("ada"))
 }
 
-// P1, P3: who is not asked or not known is refused, and only they see why.
+// P1, P3: people outside the audience, and unknown people, are refused, and only they see the
+// reason.
 func TestP3WhoIsNotAskedDecidesNothing(t *testing.T) {
 	d := newDesk(t, []engine.Question{refund}, nil)
 	m := d.ask("r1", lifecycle.Spec{Ask: finance})[0]
@@ -99,7 +100,7 @@ func TestP1ForgedAndOldRequestsAreRefused(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, r.Status, name)
 	}
 	require.Empty(t, d.record("r1", 1).Resolution)
-	for range 2 { // a replay within the time is the same answer
+	for range 2 { // a replay within five minutes gives the same answer
 		r, err := slacktest.Send(d.address, signed(now.Add(-4*time.Minute)), body)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, r.Status)
@@ -121,7 +122,7 @@ func TestP1ADoubleClickIsOneAnswer(t *testing.T) {
 	require.NoError(t, err)
 	d.hears("bob", "already settled. Approved by ada (slack)")
 	d.await(func() bool { return len(d.slack.Said("ada")) == 1 })
-	d.hears("ada", "already settled. Approved by ada (slack)") // of the other button
+	d.hears("ada", "already settled. Approved by ada (slack)") // the response to the other button
 	require.Equal(t, lifecycle.Approve, d.record("r1", 1).Decision)
 }
 
@@ -169,7 +170,7 @@ func TestP2ARestart(t *testing.T) {
 	d.shows(m, "Approved by ada")
 	require.Len(t, d.slack.Questions(), 1)
 
-	// Answered while the host was down: by its events, it is rewritten at the next start.
+	// Answered while the host was down: at the next start, the events rewrite the message.
 	m = d.ask("r2", lifecycle.Spec{})[0]
 	client := d.host.Client
 	d.slack.Fail(func(method string) (string, bool) {
@@ -224,7 +225,7 @@ func TestP2AnAcknowledgementDoesNotWaitForTheStore(t *testing.T) {
 	require.Equal(t, "ada", d.record("r1", 1).Actor)
 }
 
-// ready is a clock on which an acknowledgement is due at once.
+// ready is a clock whose timers end at once, so that every acknowledgement is due.
 type ready struct{ lifecycle.SystemClock }
 
 func (r *ready) Timer(time.Duration) (<-chan time.Time, func()) {

@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Limits of Slack. Slack counts characters; bytes of the escaped text are never fewer.
+// Slack's limits. Slack counts characters; the escaped text never has fewer bytes than
+// characters.
 const (
 	maxSection = 3000
 	maxButton  = 75
@@ -23,7 +24,7 @@ const (
 // escape disables mentions and links, also where Slack resolves entities in plain text.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// fit returns the length of the longest beginning of the text whose escaped form has at most limit
+// fit returns the length of the longest prefix of the text whose escaped form has at most limit
 // bytes. It splits no grapheme that is shorter than the limit.
 func fit(text string, limit int) int {
 	size := 0
@@ -60,7 +61,7 @@ func split(text string) (parts []string) {
 	return parts
 }
 
-// cut returns a text that fits. The end of a longer one is replaced by dots.
+// cut shortens a text that does not fit, and ends it with dots.
 func cut(text string, limit int) string {
 	const dots = "…"
 	if n := fit(text, limit); n < len(text) {
@@ -69,12 +70,12 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// plain is a text in which nothing is interpreted.
+// plain returns a text object in which Slack interprets nothing.
 func plain(text string) *sdk.TextBlockObject {
 	return sdk.NewTextBlockObject(sdk.PlainTextType, escape.Replace(text), false, false)
 }
 
-// section is a block of text; a blank one would be refused.
+// section returns a block of text. Slack would refuse a blank text.
 func section(text string) sdk.Block {
 	if strings.TrimSpace(text) == "" {
 		text = "–"

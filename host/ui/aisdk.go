@@ -102,8 +102,8 @@ func (m *chatMessage) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// answer returns the answer in the part, or nil without an answer or if this package has confirmed
-// it.
+// answer returns the answer in the part. It returns nil without an answer, or if this package has
+// already confirmed the answer.
 func (p *chatPart) answer() json.RawMessage {
 	switch {
 	case p.State == "approval-responded" && p.Approval != nil && p.Approval.Approved != nil:

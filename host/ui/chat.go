@@ -88,7 +88,8 @@ func (q *request) before(ctx context.Context, run *lifecycle.Run, questions map[
 	if err != nil {
 		return 0, err
 	}
-	// No event is older than those before it, so the question's events are found without the others.
+	// Events are ordered by time, so the question's events can be found without reading all
+	// events.
 	first, last := uint64(0), run.Seq
 	for last-first > fewEvents {
 		middle := first + (last-first)/2

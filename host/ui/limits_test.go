@@ -404,7 +404,7 @@ func TestL2FunctionsOfTheHostFailTheirRequestOnly(t *testing.T) {
 	}
 }
 
-// counting counts the events that are read.
+// counting counts the events that are read from the store.
 type counting struct {
 	*memory.Store
 	events atomic.Int64

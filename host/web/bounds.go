@@ -12,7 +12,7 @@ type people struct {
 	mu      sync.Mutex         // guards the fields below
 	streams int                // of all people
 	of      map[string]*person // by ID
-	minute  time.Time          // the begin of the minute of changes
+	minute  time.Time          // the start of the minute in which changes are counted
 }
 
 type person struct{ requests, streams, changes, searches int }

@@ -53,8 +53,8 @@ func plain(program string) string {
 	return handled.ReplaceAllString(b.String(), "")
 }
 
-// Each Go program of a page is part of a test or of a program that a test runs. A line "…" leaves
-// out lines, and "…" within a line leaves out a part of it.
+// Each Go program on a page is part of a test, or of a program that a test runs. In a page's
+// program, "…" replaces omitted lines, or an omitted part of a line.
 func TestTheProgramsOfThePagesAreRun(t *testing.T) {
 	var sources []string
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -100,8 +100,8 @@ var (
 	inline   = regexp.MustCompile("`((?:cd \\S+ && )?go (?:run \\./|test )[^`…]+)`")
 )
 
-// Each go run and go test of a page names a package, and flags and tests that it has. Other commands
-// are executed elsewhere.
+// Each go run and go test command on a page names an existing package, and existing flags and
+// tests. Other tests execute the other commands.
 func TestTheCommandsOfThePagesExist(t *testing.T) {
 	tests := testNames(t)
 	for _, page := range append(pages(t), "CONTRIBUTING.md", "AGENTS.md", "contract/README.md") {
@@ -112,7 +112,7 @@ func TestTheCommandsOfThePagesExist(t *testing.T) {
 			if b.lang != "sh" && b.lang != "" {
 				continue
 			}
-			folder, typed := ".", strings.HasPrefix(b.text, "$ ") // then other lines are outputs
+			folder, typed := ".", strings.HasPrefix(b.text, "$ ") // then other lines are output
 			for line := range strings.Lines(b.text) {
 				if typed && !strings.HasPrefix(line, "$ ") {
 					continue
@@ -122,7 +122,7 @@ func TestTheCommandsOfThePagesExist(t *testing.T) {
 		}
 		for _, m := range inline.FindAllStringSubmatch(read(t, page), -1) {
 			if in := strings.Fields(m[1]); in[0] != "cd" && slices.Contains(in, ".") {
-				continue // the text says in which folder
+				continue // the page's text names the folder
 			}
 			command(t, tests, page, ".", m[1])
 		}

@@ -2,7 +2,7 @@
 
 package sample
 
-// Raced returns parts: under the race detector .ci/run plays one case in this many where other
-// tests check the concurrency. ./test.sh plays all of them without the detector, and .ci/search
+// Raced returns parts. Under the race detector, .ci/run plays one case in parts where other tests
+// check the concurrency. ./test.sh plays all cases without the detector, and .ci/search all cases
 // with it.
 func Raced(parts int) int { return parts }

@@ -24,9 +24,9 @@ func Has(i, parts int) bool {
 	return !divided || n%uint64(parts) == uint64(i%parts)
 }
 
-// Sequential skips a long test under the race detector that has a single goroutine, or whose
-// goroutines share only what other tests race for: the detector finds nothing there and takes ten
-// times as long. ./test.sh runs these packages without the detector as well, and .ci/search with it.
+// Sequential skips a long test under the race detector if the test has a single goroutine, or if
+// other tests check its concurrent accesses. There the detector finds nothing and takes ten times
+// as long. ./test.sh also runs these packages without the detector, and .ci/search with it.
 func Sequential(tb testing.TB) {
 	tb.Helper()
 	if Raced(2) > 1 {

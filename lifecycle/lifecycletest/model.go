@@ -187,8 +187,8 @@ func (l *life) fires(run *lifecycle.Run) fsm.Event {
 	}[l.v.then]
 }
 
-// answers returns the question for a person's next reply: an open one, not always the first, or the
-// last one that was open.
+// answers returns the question for a person's next reply: an open question, not always the first,
+// or the question that was open last.
 func (l *life) answers(run *lifecycle.Run) int {
 	if open := run.Open; len(open) > 0 {
 		return open[int(run.Version)%len(open)].ID

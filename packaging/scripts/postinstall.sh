@@ -1,6 +1,6 @@
 #!/bin/sh
-# After an installation or upgrade: systemd reads the unit again, and a running service gets the new program. Runs
-# continue; turns end within the grace period of the unit.
+# After an installation or upgrade: has systemd reload the unit, and restarts a running service with the new program.
+# Runs continue; turns end within the unit's grace period.
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload

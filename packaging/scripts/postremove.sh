@@ -1,5 +1,5 @@
 #!/bin/sh
-# After a removal. Also a purge keeps the runs: they may exist only here.
+# After a removal. A purge also keeps the runs, because this may be their only copy.
 set -e
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 if [ "$1" = purge ] && [ -e /var/lib/interlude ]; then

@@ -73,7 +73,7 @@ func TestMemory(t *testing.T) { everywhere(t, exactly, each, memoryPlay(false)) 
 // I9 E5: without hints, polling leads to the same end, with a few additional reads.
 func TestMemoryWithoutHints(t *testing.T) { everywhere(t, atLeast, each, memoryPlay(true)) }
 
-// each chooses every case, and under the race detector one in eight.
+// each selects every case; under the race detector, one in eight.
 func each(number int) bool { return number%sample.Raced(8) == 0 }
 
 func memoryPlay(mute bool) player {

@@ -91,7 +91,7 @@ func inspect(ctx context.Context, image map[string][]byte, before []byte) (all [
 		return nil, byPages, nil
 	}
 	if all, err = dump(ctx, st); err != nil {
-		return nil, byReading, ctx.Err() // else the error is what was asked
+		return nil, byReading, ctx.Err() // otherwise the error is the expected result
 	}
 	if judge(ctx, st, new(book)) != nil {
 		return nil, byChecker, ctx.Err()

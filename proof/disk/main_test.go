@@ -81,7 +81,8 @@ func TestAChangedByte(t *testing.T) {
 	require.Positive(t, found[byReading]+found[byChecker])
 	require.Positive(t, found[unused])
 
-	// Without its number, a settled question has the number 0, after which each page is the first one.
+	// The replacement removes the number of a settled question. The question then reads as number
+	// 0, and every page after 0 is the first page again.
 	body := bytes.ReplaceAll(full.whole(1)["runs.db"], []byte(`{"question":{"interaction_id":2,`),
 		[]byte("{\"question\":{\"interactio\xff_id\":2,"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

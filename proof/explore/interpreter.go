@@ -15,8 +15,8 @@ type interpreter struct {
 	gate    map[facts][]verdict
 }
 
-// cells has, for each state and event, the facts that the guards mention. Other facts have no effect
-// there.
+// cells has, for each state and event, the facts that the guards there mention. All other facts
+// have no effect there.
 type cells [len(runStateNamesArray)][eventKinds]facts
 
 // query is an event in a state, with the facts that hold.

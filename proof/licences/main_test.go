@@ -53,14 +53,15 @@ func TestR1EveryDependencyMayBeDistributed(t *testing.T) {
 	}
 }
 
-// toolLicences are the licences of npm packages, in addition to the allowed ones. They are tools of the
-// checks and agents that are driven there, or test clients: nothing of them is distributed.
+// toolLicences are additional licences allowed for npm packages that are only tools of the
+// checks, agents that the checks drive, or test clients. These packages are not distributed.
 var toolLicences = []string{"0BSD", "AFL-2.1", "BlueOak-1.0.0", "CC0-1.0", "LGPL-3.0-or-later", "MIT-0", "Python-2.0"}
 
-// undeclared are packages whose metadata in the registry have no licence, with the one in their files.
+// undeclared are packages without a licence in the registry's metadata, with the licence from
+// their files.
 var undeclared = map[string]string{
-	"busboy": "MIT", "streamsearch": "MIT", // an older form of package.json
-	"opencode-linux-x64": "MIT", "opencode-linux-x64-baseline": "MIT", // programs of opencode-ai
+	"busboy": "MIT", "streamsearch": "MIT", // their package.json has an older format
+	"opencode-linux-x64": "MIT", "opencode-linux-x64-baseline": "MIT", // executables of opencode-ai
 	"@qwen-code/audio-capture": "Apache-2.0", "@qwen-code/qwen-code": "Apache-2.0",
 }
 

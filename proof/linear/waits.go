@@ -206,8 +206,8 @@ func (now run) carryOut(c *Change) (after run, wrong string) {
 	return now, "the wait of question " + strconv.Itoa(first.id) + " does not end so"
 }
 
-// ends reports whether the wait that ends now fails the run, and whether the engine decides: a
-// question's own wait, or the one of the run's policy.
+// ends reports whether the end of a wait fails the run, and whether the engine decides. The wait
+// is the question's, or else the wait of the run's policy.
 func (m *Model) ends(now run) (fails, decides bool) {
 	rule, _ := m.law.Wait(now.Profile, now.terms.Strict)
 	then := rule.OnDeadline

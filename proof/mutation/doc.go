@@ -29,7 +29,7 @@
 // operands there: a && b && c becomes (a || b) && c, though the line is printed without brackets.
 //
 // With -also, a change that the package's own tests do not detect is tried with tests of other
-// packages, in the given order: stories tell what decide decides.
+// packages, in the given order. For example, stories test the decisions of package decide.
 //
 // The changes are made in a copy of the tree, uncommitted files included; the tree itself is not
 // modified. GOFLAGS is passed on: GOFLAGS=-short makes it faster. A change that makes a loop

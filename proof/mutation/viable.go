@@ -28,7 +28,7 @@ type source struct {
 	flags    []string // flags of the test program
 }
 
-// rapidFlags: a counter-example need not be small.
+// rapidFlags: mutants need no minimal counter-example.
 var rapidFlags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
 
 // load lists and parses the package in the folder below root.

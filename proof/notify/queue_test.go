@@ -63,7 +63,7 @@ func queues(t *testing.T, test func(t *testing.T, open func() notify.Queue)) {
 	})
 }
 
-// P4: Messages of host/slack keep their promises, in memory, on SQLite and on PostgreSQL.
+// P4: the Messages of host/slack pass the same checks in memory, on SQLite and on PostgreSQL.
 func TestP4MessagesKeepTheirPromises(t *testing.T) {
 	dsn, path := pgtest.DSN(t), filepath.Join(t.TempDir(), "slack.db")
 	cfg, err := pgx.ParseConfig(dsn)

@@ -322,7 +322,8 @@ func (o *window) size(width, height int64, scale float64, mobile bool) {
 		DeviceScaleFactor: scale, Mobile: mobile})
 }
 
-// accessibleInBoth is accessible in light, and the rules about colours in the dark, too.
+// accessibleInBoth checks accessible in the light scheme, and only the rules about colours in the
+// dark scheme.
 func (o *window) accessibleInBoth(what string) {
 	o.t.Helper()
 	o.scheme("dark")
@@ -337,7 +338,7 @@ func (o *window) accessible(what string) {
 	o.check(what, "")
 }
 
-// check is accessible with these options of axe.run.
+// check is accessible with the given options of axe.run.
 func (o *window) check(what, options string) {
 	o.t.Helper()
 	if !js[bool](o, "window.axe !== undefined") {

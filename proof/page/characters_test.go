@@ -17,16 +17,16 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// compared has the ranges of characters of the next test.
+// compared returns the ranges of characters that the next test compares.
 func compared() [][2]rune {
 	if sample.Raced(2) == 1 {
 		return [][2]rune{{0, unicode.MaxRune}}
 	}
-	return [][2]rune{{0, 0x3ffff}, {0xdfff0, 0xe0fff}, {0x10fff0, unicode.MaxRune}} // the others are not assigned
+	return [][2]rune{{0, 0x3ffff}, {0xdfff0, 0xe0fff}, {0x10fff0, unicode.MaxRune}} // other characters are unassigned
 }
 
-// N4: of all of Unicode (under the race detector, of all assigned characters), the page names those
-// that package interaction names, in values and in prose.
+// N4: the page names exactly the characters that package interaction names, in values and in
+// prose: for all of Unicode, or under the race detector for all assigned characters.
 func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {
 	o := openWorld(t).open("ada", "")
 	wrong := js[string](o, `(async () => {

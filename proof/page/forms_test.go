@@ -36,9 +36,9 @@ type formCase struct {
 //go:embed testdata/enter.js
 var enterScript string
 
-// N3: beginning with an empty form, each value can be given exactly: in fields, and as JSON, and
-// nothing is sent that was neither chosen nor shown. Under the race detector only the first value of
-// a case is given as JSON as well.
+// N3: starting from an empty form, each value can be entered exactly, in fields and as JSON, and
+// the page sends only content that was chosen or shown. Under the race detector only the first
+// value of each case is also entered as JSON.
 func TestN3EachValueOfAFormCanBeGivenExactly(t *testing.T) {
 	var cases map[string]formCase
 	require.NoError(t, json.Unmarshal(formCases, &cases))

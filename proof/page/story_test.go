@@ -448,8 +448,8 @@ func TestL1ThePageIsAccessible(t *testing.T) {
 	ada.accessible("the list on a phone")
 }
 
-// L3: the README's picture, an inbox with four kinds of questions. With -screens it is replaced:
-// go test ./page -run TestL3TheReadmesPicture -screens ../docs/images
+// L3: the README's picture shows an inbox with four kinds of questions. The flag -screens
+// replaces the picture: go test ./page -run TestL3TheReadmesPicture -screens ../docs/images
 func TestL3TheReadmesPicture(t *testing.T) {
 	w := openWorld(t)
 	refund := approval(t, "Pay back the order? The customer sent photos of a broken lamp.", "refund",

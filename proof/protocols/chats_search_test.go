@@ -35,8 +35,8 @@ func (d *desk) record(question int) lifecycle.Record {
 	return r
 }
 
-// idle requires that the page has made so many requests: no answer makes it send its messages
-// endlessly.
+// idle requires that the page has made exactly this many requests, so no answer makes the page
+// send its messages again without end.
 func (p *process) idle(requests int) {
 	p.Helper()
 	p.order("show", nil)
@@ -237,7 +237,7 @@ func TestP4HttpAgentLearnsTheAnswerFromElsewhere(t *testing.T) {
 	next := list(end, "interrupts")[0]["id"]
 	end = second.do("resume", object{"answers": object{"1": "green"}})
 	require.Equal(t, "RUN_ERROR SETTLED", end["end"].(string)+" "+end["code"].(string), "%v", end)
-	end = second.do("resume", nil) // canceled: which are open now?
+	end = second.do("resume", nil) // canceled: lists the questions that are still open
 	require.Equal(t, next, list(end, "interrupts")[0]["id"], "%v", end)
 	end = first.do("repeat", object{"id": id, "payload": "red"})
 	require.NotEmpty(t, end["error"], "the client itself wants all interrupts to be addressed")

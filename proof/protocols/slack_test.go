@@ -11,8 +11,9 @@ import (
 	"github.com/interlude-go/interlude/host/slack/slacktest"
 )
 
-// P4: Slack's own library takes the workspace of host/slack's tests for Slack: it accepts its signed
-// requests and refuses forged and old ones, its API answers, and its payloads have what the library reads.
+// P4: Slack's own library works with the workspace of host/slack's tests as with Slack. It
+// accepts requests signed by the workspace, and refuses forged and old requests. It can call the
+// workspace's API, and can parse the workspace's payloads.
 func TestP4BoltAcceptsTheWorkspaceOfTheTests(t *testing.T) {
 	for _, mode := range []string{"http", "socket"} {
 		t.Run(mode, func(t *testing.T) {

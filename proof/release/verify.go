@@ -150,9 +150,8 @@ func ofELF(program []byte) (machine string, needs []string, err error) {
 	return map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}[file.Machine], needs, err
 }
 
-// ofMachO returns the processor of a program for macOS, and its libraries except those of the
-// system, which programs cannot do without. Processors of Apple start only signed programs; the
-// linker signs them.
+// ofMachO returns the processor of a macOS program, and its libraries except the system libraries
+// that every program needs. Apple's processors start only signed programs; the linker signs them.
 func ofMachO(program []byte) (machine string, needs []string, err error) {
 	file, err := macho.NewFile(bytes.NewReader(program))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// R1: the program of an archive is checked where it cannot be started: its system, processor,
-// version, and that it is static.
+// R1: verify checks the program in an archive for a system on which it cannot be started here:
+// its system, processor and version, and that it is static.
 func TestR1AWrongProgramIsNoticed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // the format of this machine's programs is checked below

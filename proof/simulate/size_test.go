@@ -2,7 +2,7 @@
 
 package simulate_test
 
-// How many worlds run by default, and how many of them run twice. .ci/search runs more than enough.
+// The number of worlds that run by default, and how many of them run twice. .ci/search runs more.
 const (
 	usual    = enough / 2
 	repeated = 500

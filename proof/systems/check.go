@@ -91,7 +91,7 @@ func findLibraries(ctx context.Context, system string) (libraries, error) {
 	modules := folders[1]
 	folders[1] = filepath.Join(modules, "modernc.org") + string(filepath.Separator)
 	for _, e := range exceptions {
-		if e.system == system { // the analyzers panic at errors in a body
+		if e.system == system { // the analyzers panic on type errors in a body
 			folders = append(folders, filepath.Join(modules, e.module)+"@")
 		}
 	}

@@ -89,8 +89,8 @@ var (
 			ORDER BY place, run, last LIMIT $6::bigint
 		) f ON true
 		WHERE c.name = $1::text AND c.epoch = $2::bigint ORDER BY f.place, f.run, f.last`)
-	// feedEventsText returns the events of as many of the given commits as fit a page, in the given
-	// order, without reading other bodies.
+	// feedEventsText returns the events of the first of the given commits, in the given order, as
+	// many as fit a page. It does not read the bodies of the rest.
 	feedEventsText = sql(`SELECT id, first, bodies FROM (
 			SELECT v.n, r.id, e.first, e.bodies,
 				sum(octet_length(e.bodies)) OVER (ORDER BY v.n) - octet_length(e.bodies) AS before

@@ -24,8 +24,10 @@ const (
 
 var (
 	guardText = sql(`SELECT ` + guard + `, ` + setLockTimeout)
-	// updateGuardText is guardText and nestedLoopsText, for a transaction that begins with changes
-	// of runs; parkedGuardText adds shareParkersText for one parker, the usual number.
+	// updateGuardText does the work of guardText and nestedLoopsText in one statement, for a
+	// transaction that begins with changes of runs. parkedGuardText also takes the shared lock
+	// of the node that parked the runs, like shareParkersText. It is for the usual transaction,
+	// with runs parked by one node.
 	updateGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, ` + setLockTimeout)
 	parkedGuardText = sql(`SELECT ` + guard + `, ` + nestedLoops + `, CASE WHEN ` + setLockTimeout + ` <> ''
 		THEN ` + shareParker + ` END`)
@@ -197,7 +199,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 		creating++
 	}
 	b := newBatch(6)
-	guarded := false // by a statement that includes what queueWrites requires
+	guarded := false // by a statement that includes everything that queueWrites requires
 	if first {
 		b.Queue(beginText)
 		guarded = s.queueGuard(b, lockTimeout, commits, creating)

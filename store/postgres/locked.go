@@ -70,8 +70,8 @@ var freeRowsText = sql(
 	`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
 
 // setLockedAside moves the commits that hit a lock timeout to separate retries, and returns the
-// others. If no run's row is locked, another transaction is creating a run with the same id: then
-// all creating commits are moved.
+// rest. If no run's row is locked, another transaction is creating a run with the same id, so all
+// commits that create runs are moved.
 func (s *Store) setLockedAside(ctx context.Context, commits []*pendingCommit) []*pendingCommit {
 	rows := make([]int64, 0, len(commits))
 	for _, c := range commits {

@@ -53,7 +53,7 @@ type notifier struct {
 	found   fsm.State                           // of Announce
 	pending map[string]runHint                  // the newest hint of each run
 	order   []string                            // the runs in pending
-	all     bool                                // too much is pending to name it
+	all     bool                                // too many hints are pending to list them
 }
 
 func newNotifier(s *Store) *notifier {
@@ -230,8 +230,8 @@ func (n *notifier) flush(timeout time.Duration) {
 	}
 }
 
-// Watch implements store.Watcher: hints of this process's commits include run and events, hints of
-// others only the run's id, state and last event.
+// Watch implements store.Watcher. Hints of this process's commits include the run and its events.
+// Hints of other processes have only the run's id, state and last event.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
 // listen publishes the notifications of other processes, from a separate connection that is

@@ -25,9 +25,10 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	// expireText leaves a node another third of its lease after the server was started, or promoted
-	// at $2 as far as this process knows, unless the lease had ended a third of its length before
-	// that: a new primary may lack the last renewals, and nodes need time to reach it.
+	// expireText gives nodes more time after the server was started, or promoted at $2 as far as
+	// this process knows: a node keeps another third of its lease from then on, unless its lease
+	// had ended a third of its length before. A new primary may lack the last renewals, and nodes
+	// need time to reach it.
 	expireText = sql(`WITH booted AS (
 			SELECT greatest($2::bigint,
 				(extract(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint) AS at

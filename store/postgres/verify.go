@@ -89,7 +89,7 @@ func (s *Store) verifyFromDatabase(ctx context.Context, commits []*pendingCommit
 	return left
 }
 
-// snapshot has the facts that decide on a commit, read by one statement.
+// snapshot has the facts that decide whether a commit is accepted, read by one statement.
 type snapshot struct {
 	row        int64 // 0: unknown run
 	record     []byte

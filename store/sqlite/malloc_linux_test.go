@@ -11,8 +11,8 @@ import (
 	"modernc.org/libc/sys/types"
 )
 
-// Buffers of any size, some hundred KiB of them at once, come and go without a page that is mapped
-// and unmapped with them.
+// Buffers of any size, some hundred KiB at a time, are allocated and freed without mapping and
+// unmapping pages.
 func TestThePagesOfBuffersStay(t *testing.T) {
 	keepPages()
 	mapped := func(block uintptr) bool {

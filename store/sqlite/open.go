@@ -202,8 +202,8 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// dialFirst dials, and retries while another process creates the same file: of two concurrent
-// changes of the journal mode SQLite rejects one at once, despite busy_timeout.
+// dialFirst dials, and retries while another process creates the same file. If two processes
+// change the journal mode at the same time, SQLite rejects one immediately, despite busy_timeout.
 func dialFirst(path string, pragmas []string, patience time.Duration) (*conn, error) {
 	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := dial(path, "", pragmas)

@@ -31,7 +31,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// kills is fewer under the race detector in .ci/run, and the whole in .ci/search kills.
+// kills is the number of kills: all in .ci/search, and fewer under the race detector in .ci/run.
 var kills = 200 / sample.Raced(5)
 
 // E7, I6, I9: hosts and agents are killed many times at random moments, while agents start children

@@ -113,7 +113,7 @@ func (x *transaction) write(raw any, e *entry.Entry) (refused, _ error) {
 	if reflect.TypeOf(raw) != reflect.TypeOf(x.store.writer.raw) {
 		return nil, errDriver
 	}
-	c := &conn{raw: raw.(connection), stmts: make(map[string]statement)} //nolint:forcetypeassert // it is of that type
+	c := &conn{raw: raw.(connection), stmts: make(map[string]statement)} //nolint:forcetypeassert // always this type
 	defer c.closeStatements()
 	if c.run("BEGIN") == nil { // none is under way: the host has ended its own
 		return nil, errors.Join(errNoTx, c.run("ROLLBACK"))

@@ -233,7 +233,7 @@ func (w *writer) fillBatch(rows int64) error {
 	if err != nil && !errors.Is(err, errBatchFull) {
 		return err
 	}
-	if next == u.next.Load() { // none is left
+	if next == u.next.Load() { // no run is left
 		next = u.last.Load() + 1
 	}
 	for _, p := range runs {

@@ -240,9 +240,9 @@ func holdOpen(path string) error {
 	return err
 }
 
-// J8, J9: a copy in the place of a file that a process has open, or had when it was killed, is
-// refused next to that file's WAL, however it was made: it names the same WALs. With the file back
-// in its place everything is there. A copy of both is sound.
+// J8, J9: a process has a file open, or had it open when it was killed. A copy that replaces the
+// file is refused next to the file's WAL, however the copy was made: it names the same WALs. With
+// the original file, all data is there. A copy of file and WAL together is sound.
 func TestOpenRefusesACopyInThePlaceOfTheFile(t *testing.T) {
 	vacuum := func(t *testing.T, path, copied string) {
 		t.Helper()

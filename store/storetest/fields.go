@@ -191,7 +191,7 @@ func ending(r *store.Run) {
 	r.Warnings = []fsm.Warning{fsm.WarnTurnRepeated, fsm.WarnOrphanReapFailed}
 }
 
-// requireAllSet checks that each field is set in some value.
+// requireAllSet checks that at least one value sets each field.
 func requireAllSet[T any](w *world, values ...T) {
 	w.Helper()
 	for i := range reflect.TypeFor[T]().NumField() {

@@ -102,7 +102,8 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	return c
 }
 
-// AskedTogether parks a running run with this number of questions, without deadlines.
+// AskedTogether is the commit by which a running run asks this number of questions together and
+// parks. The questions have no deadlines.
 func AskedTogether(prev store.Run, now time.Time, questions int, rule interaction.Rule) store.Commit {
 	c := Asked(prev, now, false, time.Time{})
 	r := &c.Run
@@ -116,7 +117,8 @@ func AskedTogether(prev store.Run, now time.Time, questions int, rule interactio
 	return c
 }
 
-// Recorded settles one question by a reply, while others stay open. The run keeps waiting.
+// Recorded is the commit by which a reply settles one question while others stay open. The run
+// keeps waiting.
 func Recorded(prev store.Run, now time.Time, number int, key string) store.Commit {
 	reply := interaction.Reply{ID: number, Text: fmt.Sprintf("answer %d", number), Key: key}
 	c := Changed(prev, now, func(r *store.Run) {
@@ -128,7 +130,8 @@ func Recorded(prev store.Run, now time.Time, number int, key string) store.Commi
 	return c
 }
 
-// Completed settles one question by a reply, closes the others, and queues the run.
+// Completed is the commit by which a reply settles one question, closes the others, and queues
+// the run.
 func Completed(prev store.Run, now time.Time, number int, key string) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Settled = nil
@@ -158,8 +161,8 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
-// lostAgain returns a running run to the queue for a minute. repeats counts the consecutive repeats
-// of its turn, losses those after the loss of a node.
+// lostAgain returns a running run to the queue for a minute. repeats is the number of consecutive
+// repeats of its turn; losses is how many of them followed the loss of a node.
 func lostAgain(prev store.Run, now time.Time, repeats, losses int) store.Commit {
 	c := queuedAgain(prev, now)
 	c.Run.Repeats, c.Run.Losses, c.Run.NotBefore = repeats, losses, now.Add(time.Minute)

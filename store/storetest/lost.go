@@ -17,7 +17,7 @@ const (
 	Journal Table = "journal"
 	Settled Table = "settled"
 	Events  Table = "events"
-	Votes   Table = "voted" // an index of keys: no reader need notice its loss
+	Votes   Table = "voted" // an index of keys, whose loss a reader need not detect
 )
 
 func (w *world) lose(table Table, id string, last bool) {
@@ -39,7 +39,8 @@ func eachEnd(story func(w *world, id string, last bool)) func(w *world) {
 	}
 }
 
-// lostCases delete rows behind the store's back: a reader gets an error, never a part as the whole.
+// lostCases delete rows without using the store. A reader must get an error, never incomplete
+// data as if it were complete.
 var lostCases = []promised{
 	{
 		"lost/entries of a journal",

@@ -221,7 +221,7 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	pool := rapid.SampledFrom([]string{"p", "p", "q", "q", "q", "late"}).Draw(rt, "pool")
 	if m.runs[id] != nil {
-		pool = m.runs[id].run.Pool // for a single reason of refusal
+		pool = m.runs[id].run.Pool // so that there is only one reason to refuse
 	}
 	return Created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {

@@ -124,8 +124,8 @@ func (p *picks) ages(lanes map[lane][]string) string {
 	return ""
 }
 
-// free returns the slots that the pool, and the key in it, have left after the claim: very many
-// without a bound.
+// free returns how many slots the pool, and the key in it, have left after the claim. Without a
+// limit the number is very large.
 func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	ofPool, ofKey = p.pools[pool].Capacity, p.pools[pool].KeyCapacity
 	if ofKey == 0 || key == "" {

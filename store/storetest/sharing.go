@@ -62,7 +62,7 @@ func fill(b []byte) {
 }
 
 // untouched calls do, which overwrites arguments or results of a call, and checks that the stored
-// run is unchanged.
+// run did not change.
 func (w *world) untouched(id string, do func()) {
 	w.Helper()
 	content := func() string { // a text that shares no memory with the store

@@ -70,8 +70,8 @@ func (p Program) Run(ctx context.Context, c Call) (int, error) {
 	return statusOf(err, status), err
 }
 
-// statusOf returns the exit status for an error: its own for a known kind, else the action's, at
-// least Failed.
+// statusOf returns the exit status for an error. A known kind of error has a fixed status; other
+// errors have the action's status, at least Failed.
 func statusOf(err error, status int) int {
 	switch {
 	case errors.As(err, new(misuse)), errors.Is(err, lifecycle.ErrInvalidArgument),
@@ -197,7 +197,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 type logged struct{ error }
 
-// Logged marks an error that the log has: Run does not return it.
+// Logged marks an error that is already in the log, so that Run does not return it.
 func Logged(err error) error { return logged{err} }
 
 func (l logged) Unwrap() error { return l.error }

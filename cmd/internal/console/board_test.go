@@ -150,7 +150,7 @@ func TestN7AnotherAnswerWins(t *testing.T) {
 	require.Equal(t, "bob", history[0].Actor)
 }
 
-// N4: what differs is named by its place, so that no member can hide another.
+// N4: a difference is named by its path, so that no member can hide another.
 func TestN4WhatDiffersIsNamedByItsPlace(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	for i, run := range []string{"one", "two"} {

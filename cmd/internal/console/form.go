@@ -77,8 +77,9 @@ const (
 	extra                    // fixed, and reached through the control for texts
 )
 
-// given asks for a value by the controls that the schema permits. A single one opens immediately,
-// and leads to the others.
+// given asks for a value by the controls that the schema permits. If only one control is
+// possible, it opens immediately. If it returns no value, the person chooses among all ways to
+// answer.
 func (c control) given(f fields) (json.RawMessage, error) {
 	if f.about != "" {
 		c.print(f.about)

@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N4: neither a verb nor a control hides a character of an agent's text, wherever it is printed.
-// proof/page has the same for the other front ends.
+// N4: verbs and controls show every character of an agent's text, wherever they print it.
+// proof/page tests the same for the other front ends.
 func TestN4TheCommandLineShowsHostileText(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	keys := map[string][]string{"call": {"1\r"}, "form": {"1\r", "1\r"}}

@@ -42,7 +42,7 @@ func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 	}
 }
 
-// A database that this user may not write says what to do.
+// The error for a database that this user cannot write says how to proceed.
 func TestAnUnwritableDatabaseSaysWhatToDo(t *testing.T) {
 	d := &Database{name: "runs.db"}
 	for _, cause := range []error{sqlite.ErrReadOnly, fs.ErrPermission} {

@@ -39,7 +39,8 @@ func only(names []string, accepts func(name string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !accepts(name) })
 }
 
-// byHand is the agent that CI may not install: tested only if its program is named.
+// byHand is an agent that CI has no permission to install. It is tested only if its program is
+// named.
 const byHand = "claude"
 
 func variable(name string) string { return envFolder + "_" + strings.ToUpper(name) }

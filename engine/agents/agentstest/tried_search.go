@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/internal/sample"
 )
 
-// Tried returns the named agents that the tests drive: those selected by package sample and, if its
-// program is named, the agent that CI may not install.
+// Tried returns the named agents that the tests drive: the agents selected by package sample and,
+// if its program is named, byHand.
 func Tried(names ...string) []string {
 	return only(names, func(name string) bool {
 		if name == byHand {

@@ -1,5 +1,5 @@
-// Package script is the language of scripted agents: lines in an input that are the agent's steps.
-// It is pure and imports only the standard library.
+// Package script is the language of scripted agents: lines of an input describe the steps that
+// the agent executes. The package is pure and imports only the standard library.
 //
 // Neighbours: enginetest plays scripts as an agent, in process or as a program; modeltest plays
 // them as the model behind a real agent.

@@ -14,14 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// HoldsNoConnection checks that requests whose bodies never arrive hold no connection for more than a
-// minute and a half, on a host's server without time limits. Each request is an HTTP/1.1 request line
-// with headers, without the length of the body. newHandler is called in a synctest bubble.
+// HoldsNoConnection checks that a request whose body never arrives holds its connection for at
+// most 90 s, even on a server without time limits. Each request is the request line and the
+// headers of an HTTP/1.1 request, without the length of the body. newHandler is called in a
+// synctest bubble.
 func HoldsNoConnection(t *testing.T, newHandler func(t *testing.T) http.Handler, requests ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		listener := &pipes{dialed: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: newHandler(t)} //nolint:gosec // without time limits, as said
+		server := &http.Server{Handler: newHandler(t)} //nolint:gosec // deliberately without time limits
 		ended := make(chan error, 1)
 		go func() { ended <- server.Serve(listener) }()
 		n := 0

@@ -300,7 +300,7 @@ func TestN4TheSubjectIsItsText(t *testing.T) {
 	}
 }
 
-// N4: a mail hides no character of an agent's text, in subject and text.
+// N4: the subject and the text of a mail show every character of an agent's text.
 func TestN4AMailShowsHostileText(t *testing.T) {
 	s := newServer(t)
 	sender := s.sender(t, func(c *Config) {

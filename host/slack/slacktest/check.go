@@ -32,7 +32,7 @@ type Option struct {
 type Element struct {
 	Type     string          `json:"type"`
 	Action   string          `json:"action_id"`
-	Label    json.RawMessage `json:"text"` // of a button a text object, else a text
+	Label    json.RawMessage `json:"text"` // a button has a text object, other elements a text
 	Value    string          `json:"value"`
 	URL      string          `json:"url"`
 	Style    string          `json:"style"`
@@ -127,7 +127,7 @@ func (m Message) Button(id string) *Element {
 	return nil
 }
 
-// markup is what Slack resolves as a mention, a link or a date.
+// markup matches text that Slack resolves as a mention, a link or a date.
 var markup = regexp.MustCompile(`[<>]|&(amp;|lt;|gt;)?`)
 
 // escaped reports whether Slack finds nothing to resolve in a text.
@@ -140,7 +140,7 @@ func escaped(text string) bool {
 	return true
 }
 
-// length counts as Slack does, in UTF-16.
+// length counts UTF-16 code units, as Slack does.
 func length(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // fits reports whether a plain text has a permitted length, and nothing to resolve.
@@ -151,7 +151,7 @@ func fits(t *Text, limit int) bool {
 
 const invalidBlocks = "invalid_blocks"
 
-// checkBlocks returns the code of an error.
+// checkBlocks returns the error code for invalid blocks, or an empty string.
 func checkBlocks(blocks []Block, limit int) string {
 	if len(blocks) > limit {
 		return invalidBlocks
@@ -210,7 +210,7 @@ func (e *Element) input() bool {
 	return false
 }
 
-// check returns the code of an error.
+// check returns the error code for an invalid modal, or an empty string.
 func (v *View) check() string {
 	inputs := false
 	for i := range v.Blocks {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Response is what Slack got for an interaction.
+// Response is the app's response to an interaction.
 type Response struct {
 	// Status is the HTTP status; 200 over Socket Mode.
 	Status int
@@ -36,7 +36,7 @@ func (r *Response) Errors() map[string]string {
 	return answer.Errors
 }
 
-// Updated returns the text of the modal that replaces the submitted one; empty: none does.
+// Updated returns the text of the modal that replaces the submitted modal, or an empty string.
 func (r *Response) Updated() string {
 	var answer struct {
 		Action string `json:"response_action"`
@@ -60,7 +60,7 @@ func (s *Slack) Press(person string, m Message, action string) (*Response, error
 	return s.PressValue(person, m, action, b.Value)
 }
 
-// PressValue presses a button that a message has had before.
+// PressValue presses a button that a message had earlier.
 func (s *Slack) PressValue(person string, m Message, action, value string) (*Response, error) {
 	return s.interact(s.Pressed(person, m, action, value))
 }
@@ -87,8 +87,9 @@ func (s *Slack) trigger(person string) string {
 	return id
 }
 
-// Submit submits the person's open modal with texts by label. Of a menu the text is that of an option;
-// several are separated by a line break. The modal closes unless the response has errors.
+// Submit submits the person's open modal, with texts by label. For a menu, the text is an
+// option's label; several labels are separated by line breaks. The modal closes unless the
+// response has errors.
 func (s *Slack) Submit(person string, values map[string]string) (*Response, error) {
 	v, ok := s.Modal(person)
 	if !ok {
@@ -212,7 +213,7 @@ func (s *Slack) interact(payload map[string]any) (*Response, error) {
 	return Send(address, Sign(Secret, time.Now(), body), body)
 }
 
-// Send sends a request as Slack does, which waits 3 s.
+// Send sends a request as Slack does, and waits at most 3 s.
 func Send(address string, header http.Header, body []byte) (*Response, error) {
 	r, err := http.NewRequest(http.MethodPost, address, bytes.NewReader(body)) //nolint:noctx // the client has a limit
 	if err != nil {
@@ -223,7 +224,7 @@ func Send(address string, header http.Header, body []byte) (*Response, error) {
 	if err != nil {
 		return nil, errors.Join(ErrLate, err)
 	}
-	defer func() { _ = res.Body.Close() }() // it was read
+	defer func() { _ = res.Body.Close() }() // the body was read
 	got, err := io.ReadAll(res.Body)
 	return &Response{res.StatusCode, got}, err
 }

@@ -36,13 +36,13 @@ const (
 type Message struct {
 	Channel string
 	TS      string
-	// Thread is the message in whose thread this one is; empty: none.
+	// Thread is the message that began the thread of this message; empty: none.
 	Thread string
 	// To is the only person who sees the message; empty: everyone in the channel.
 	To     string
 	Text   string
 	Blocks []Block
-	// Key is in the metadata of a question.
+	// Key is the key in the metadata of a question's message.
 	Key string
 	// Edits counts how often it was rewritten.
 	Edits int
@@ -92,8 +92,8 @@ func (s *Slack) Deliver(address string) {
 	s.address = address
 }
 
-// Fail lets calls of the API fail: with an error code, or lost, which does what was asked and ends the
-// connection without a response. Nil: none fails.
+// Fail makes calls of the API fail. With a code, the call returns this error. If lost, the call
+// has its effect, but the connection ends without a response. If f is nil, no call fails.
 func (s *Slack) Fail(f func(method string) (code string, lost bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,7 +276,7 @@ func (s *Slack) next() string {
 	return fmt.Sprintf("%d.%06d", 1_700_000_000+s.count, s.count)
 }
 
-// channelOf returns the channel of a place: that of direct messages for a person.
+// channelOf returns the channel of a place; for a person, the channel of direct messages.
 func channelOf(place string) (channel string, ok bool) {
 	switch {
 	case len(place) < 2:
@@ -370,7 +370,7 @@ func (s *Slack) openView(c call) (answer object, code string) {
 	if !ok {
 		return nil, "invalid_trigger_id"
 	}
-	delete(s.triggers, c.values["trigger_id"]) // Slack: exchanged once, within 3 s
+	delete(s.triggers, c.values["trigger_id"]) // Slack accepts a trigger once, within 3 s
 	v.ID = "V" + strconv.Itoa(len(s.modals)+1)
 	s.modals[person] = v
 	return object{"view": object{"id": v.ID}}, ""

@@ -33,7 +33,7 @@ func (ev *Evidence) findQuestions(o engine.Outcome) {
 		}
 	}
 	ev.rule = o.Rule
-	ev.rule.Answers = max(ev.rule.Answers, 0) // 0 means all, like a number above that of the questions
+	ev.rule.Answers = max(ev.rule.Answers, 0) // 0 means all, and so does a number above the number of questions
 	ev.facts |= factIf(ev.question != nil, fsm.FactQuestionAsked)
 	if ev.question == nil {
 		q := ev.reading.Baseline()
@@ -41,7 +41,8 @@ func (ev *Evidence) findQuestions(o engine.Outcome) {
 	}
 }
 
-// failUnusableSchema fails a turn that asks with an unusable schema: its code cannot use a text.
+// failUnusableSchema fails a turn that asks with an unusable schema: code that asks with a schema
+// cannot use an answer in text form.
 func (ev *Evidence) failUnusableSchema(o engine.Outcome) {
 	if ev.Process.Status != engine.OK || ev.reading.Done {
 		return
@@ -54,7 +55,8 @@ func (ev *Evidence) failUnusableSchema(o engine.Outcome) {
 	}
 }
 
-// findPause finds the end of the run's sleep, or its awaited children, unless it is done or asks.
+// findPause finds the end of the run's sleep, or the children that it awaits, unless the run is
+// done or asks.
 func (ev *Evidence) findPause(o engine.Outcome) {
 	none := o.Sleep.IsZero() && len(o.Children) == 0
 	if none || ev.Process.Status != engine.OK || ev.reading.Done || len(o.Questions) > 0 {

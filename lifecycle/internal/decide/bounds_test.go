@@ -41,8 +41,8 @@ func TestJ11WarningsOfARecord(t *testing.T) {
 	require.Len(t, withWarning(nil, fsm.WarnTurnRepeated), 1)
 }
 
-// J11: the first diagnostics of an outcome are kept, and one more says that others were dropped. A
-// code that is not declared is in the detail.
+// J11: the first diagnostics of an outcome are kept, and one more reports that the rest was
+// dropped. A code that is not declared is in the detail.
 func TestJ11DiagnosticsOfAnOutcome(t *testing.T) {
 	require.Nil(t, declaredWarnings(nil))
 	for given, want := range map[int]int{1: 1, maxDiagnostics: maxDiagnostics, maxDiagnostics + 1: maxDiagnostics + 1} {
@@ -70,7 +70,7 @@ func TestJ11ReportsAddUp(t *testing.T) {
 	require.Equal(t, 1, cm.Run.Journal.Entries)
 }
 
-// J13 J1: a turn whose engine was not called uses no turn of the budget, and no attempt.
+// J13 J1: a turn whose engine was not called counts neither towards the budget nor as an attempt.
 func TestJ1J13ATurnThatHasNotBegunCountsNowhere(t *testing.T) {
 	run := runningRun()
 	run.Budget = &store.RunBudget{Limit: store.Budget{Turns: 3}, Used: store.Budget{Turns: 2}}
@@ -116,7 +116,7 @@ func TestK2WhatCompletesARule(t *testing.T) {
 	}
 }
 
-// N11: a rule that is no longer stored follows from the outcome of its questions.
+// N11: if the rule of several questions is no longer stored, it is inferred from their outcome.
 func TestN11TheRuleOfAnOutcome(t *testing.T) {
 	reply := interaction.Record{Resolution: interaction.UserReply}
 	rejected := reply
@@ -135,7 +135,7 @@ func TestN11TheRuleOfAnOutcome(t *testing.T) {
 	}
 }
 
-// N11: which answers a fork does not inherit.
+// N11: the answers that a fork does not inherit.
 func TestN11WhichAnswersAreWithheld(t *testing.T) {
 	eve := interaction.Actor{ID: "eve"}
 	for name, c := range map[string]struct {
@@ -167,8 +167,8 @@ func TestJ6ARefusalNamesItsCause(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 }
 
-// N15: an unusable schema of code fails only a turn that would ask with it. J5: a turn that sleeps asks
-// nothing, and has not failed.
+// N15: code with an unusable schema fails only a turn that would ask with the schema. J5: a turn
+// that sleeps asks nothing, and has not failed.
 func TestWhatAnOutcomeCannotHave(t *testing.T) {
 	unusable := engine.AskAll(engine.Question{Kind: engine.OpenText, Prompt: "?", Schema: []byte(`{"type":7}`)})
 	for name, c := range map[string]struct {
@@ -195,8 +195,8 @@ func TestWhatAnOutcomeCannotHave(t *testing.T) {
 	require.False(t, sleeps(func(o *engine.Outcome) { o.Questions = []engine.Question{{Prompt: "?"}} }))
 }
 
-// B1: how a turn's process ended replaces an earlier end, and no other fact. M1: journal entries that
-// cannot be stored fail the turn, and those of an interrupted turn are not stored.
+// B1: the end of a turn's process replaces an earlier end, and no other fact. M1: journal entries
+// that cannot be stored fail the turn; entries of an interrupted turn are not stored.
 func TestB1M1EvidenceThatIsAddedLater(t *testing.T) {
 	ev := Evidence{facts: fsm.FactDoneMarker, sleep: noon}
 	for _, status := range []engine.Status{engine.OK, engine.Failed} {
@@ -219,7 +219,7 @@ func TestB1M1EvidenceThatIsAddedLater(t *testing.T) {
 	require.Empty(t, ev.FinalEntries())
 }
 
-// B3: why an output is missing.
+// B3: the reasons for a missing output.
 func TestB3AMissingOutput(t *testing.T) {
 	s, err := schema.Cached([]byte(`{"type":"object"}`))
 	require.NoError(t, err)
@@ -228,7 +228,8 @@ func TestB3AMissingOutput(t *testing.T) {
 	require.NoError(t, Dialect{Plain: true}.validateOutput(s, interaction.Reading{Output: []byte(`{}`)}))
 }
 
-// M3: a run waits for as many children as it may have, and for none that it has not started.
+// M3: a run waits for at most as many children as it may have, and only for children that it has
+// started.
 func TestM3AWaitForChildrenThatWereNotStarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		family *store.Family
@@ -255,7 +256,8 @@ func TestM3AWaitForChildrenThatWereNotStarted(t *testing.T) {
 	}
 }
 
-// J5: which failures an operator can repair. J3: the host's policy repeats a turn as the run's does.
+// J5: the failures that an operator can repair. J3: the repeat policy of the host has the same
+// effect as the run's policy.
 func TestJ3J5ThePolicyOfTheHost(t *testing.T) {
 	for _, p := range []engine.Process{{Transient: true}, {Repairable: true}, {Code: fsm.CodeWorkspaceMissing}, {}} {
 		ev := Evidence{Process: p, host: HostDefaults{Hold: store.HoldOn}}
@@ -281,7 +283,7 @@ func TestK5AReplyOfAClaimant(t *testing.T) {
 	require.Zero(t, cm.Run.Votes)
 }
 
-// N3 J2: members of events that follow from a record.
+// N3 J2: members of events that are derived from a record.
 func TestMembersOfEvents(t *testing.T) {
 	run := runningRun()
 	for i, value := range []string{"yes", "no"} {
@@ -335,7 +337,7 @@ func TestN9WhatARulingDoes(t *testing.T) {
 	require.Error(t, err)
 }
 
-// J14: the only loss that a run may have is stored, since the run is a suspect then.
+// J14: if a run may have only one loss, this loss is stored, because the run is then a suspect.
 func TestJ14TheOnlyLossIsStored(t *testing.T) {
 	run := runningRun()
 	run.Repeatable, run.MaxRepeats = true, 1

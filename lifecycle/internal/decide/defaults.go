@@ -57,7 +57,8 @@ func HoldPause(hold int) time.Duration {
 	return min(firstHoldPause<<min(hold-1, 6), maxHoldPause)
 }
 
-// What a person may choose for a run that is held for a repairable cause, or for its budget.
+// The choices of a person for a run held for a repairable cause, and for a run held for its
+// budget.
 var (
 	repairChoices = []store.Choice{store.ChoiceRepeat, store.ChoiceEnd}
 	budgetChoices = []store.Choice{store.ChoiceRaise, store.ChoiceEnd}

@@ -14,7 +14,7 @@ import (
 // A zero field has no effect. The structs are values, since pointers would be allocations.
 type effects struct {
 	now   time.Time
-	facts fsm.Facts // about the event; factsOf adds others
+	facts fsm.Facts // about the event; factsOf adds facts about the record
 
 	turn    turnEnd    // events that end a turn
 	asks    asking     // turn.needs_input
@@ -110,7 +110,7 @@ const (
 	changeAsk      = "ask" // by the host's policy
 )
 
-// holdChange begins or ends a hold without a change of state.
+// holdChange begins or ends a hold; the run's state stays.
 type holdChange struct {
 	begins   *hold             // nil: a hold ends
 	endCause string            // such as causeResumed
@@ -126,7 +126,7 @@ const (
 )
 
 type ending struct {
-	code     fsm.Code // if the contract does not allow it here, a part of the message
+	code     fsm.Code // a code that the contract does not allow here becomes a part of the message
 	message  string   // for a person
 	reason   string   // of a recovery or a cancel
 	recovery store.RecoveryState

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Evidence is the known facts of a finished turn: Read and AddJournal make it from the engine's
-// outcome, and Interrupt overrules the outcome.
+// Evidence is the set of known facts about a finished turn. Read and AddJournal derive it from
+// the engine's outcome; Interrupt overrides the outcome.
 type Evidence struct {
 	// Interruption is why the library ended the turn, or nil.
 	Interruption error
@@ -46,7 +46,7 @@ type Evidence struct {
 	sessionFault     error                    // why the returned session cannot be stored
 }
 
-// Terms are what the engine, the specification and the host set for a turn.
+// Terms are the settings of a turn by the engine, the specification and the host.
 type Terms struct {
 	Profile      fsm.Profile // empty: unknown
 	Dialect      Dialect
@@ -101,8 +101,8 @@ func Read(o engine.Outcome, terms *Terms) *Evidence {
 	return ev
 }
 
-// AskAgain is the evidence of a fork's first turn that repeats the source's questions: its engine is
-// not called.
+// AskAgain is the evidence for the first turn of a fork that repeats the source's questions. The
+// engine of this turn is not called.
 func AskAgain(from *Origin, host HostDefaults) *Evidence {
 	return &Evidence{
 		profile: fsm.ProfileResumable, Process: engine.Process{Status: engine.OK}, host: host, asksAgain: true,

@@ -128,7 +128,7 @@ func (s *ForkSource) inheritSession(o *Origin, record *interaction.Record, end i
 	switch {
 	case session != nil:
 		o.Session, o.AtRest = session, noTurnSince && s.Run.State.Terminal()
-	case s.hasUnbranchedSession() && end <= s.Run.ForkedFrom.AsksAgain: // it asked before its first engine call
+	case s.hasUnbranchedSession() && end <= s.Run.ForkedFrom.AsksAgain: // the source asked before its first engine call
 		o.branchSessionOf(s.From)
 	default:
 		return cannotForkf("the session of question %d was not kept: the question was settled by a release that "+
@@ -137,7 +137,8 @@ func (s *ForkSource) inheritSession(o *Origin, record *interaction.Record, end i
 	return nil
 }
 
-// answer gives the fork its author's answer to question i of the round, and the others' stored ones.
+// answer gives the fork the author's answer to question i of the round, and the stored answers to
+// the other questions.
 func (s *ForkSource) answer(o *Origin, round []interaction.Record, i int, at *ForkAt, now time.Time) error {
 	answered, err := answerBy(round[i].Question, *at.Answer, now)
 	if err != nil {

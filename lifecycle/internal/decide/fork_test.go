@@ -86,7 +86,7 @@ func TestJ6TheAnswerOfAnAutomaticDecision(t *testing.T) {
 	require.Equal(t, auto, record.Answer())
 }
 
-// J6: how a fork from the end begins: with a message, with its source's last turn, or over again.
+// J6: a fork from the end begins with a message, with its source's last turn, or from the start.
 func TestJ6HowAForkFromTheEndBegins(t *testing.T) {
 	failed := store.Run{ID: "r", State: fsm.StateFailed, Attempt: 3, Profile: fsm.ProfileResumable,
 		Session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}}
@@ -112,7 +112,7 @@ func TestJ6HowAForkFromTheEndBegins(t *testing.T) {
 	earlier.Together = &store.Together{First: 1, Asked: 2, Rule: rule}
 	for name, c := range map[string]struct {
 		source  ForkSource
-		answers []string // of the first turn
+		answers []string // the answers that the first turn gets
 		history int
 		asks    int
 		rule    interaction.Rule

@@ -24,8 +24,8 @@ func shutDownTurn(run *store.Run, ev *Evidence, now time.Time) (*store.Commit, e
 	}, "the host shut down during the turn")
 }
 
-// lostAgent ends a turn whose agent was lost while the host lives. Unlike any other lost turn, one that
-// may not be repeated is left to the completion gate.
+// lostAgent ends a turn that lost its agent while the host lives. If the turn may not be
+// repeated, the completion gate decides, unlike after other lost turns.
 func lostAgent(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	e := effects{
 		now: now, facts: fsm.FactWorkerGone, turn: turnEnd{session: ev.Session},

@@ -13,11 +13,12 @@ const MaxOrigin = 16 << 20
 
 // Origin is a fork's inheritance, stored with its specification and never changed.
 type Origin struct {
-	// RunID and CreatedAt identify the run that owns the session. WorkDir is of its Spec.
+	// RunID and CreatedAt identify the run that owns the session. WorkDir is from that run's
+	// Spec.
 	RunID     string    `json:"run_id"`
 	CreatedAt time.Time `json:"created_at"`
 	WorkDir   string    `json:"work_dir,omitempty"`
-	// Session, unless nil, is what the fork's first turn branches.
+	// Session, unless nil, is the session that the fork's first turn branches.
 	Session *interaction.SessionHandle `json:"session,omitempty"`
 	AtRest  bool                       `json:"at_rest,omitempty"` // see engine.BranchPoint
 	Message bool                       `json:"message,omitempty"` // see engine.BranchPoint
@@ -35,9 +36,8 @@ type Origin struct {
 	// Withheld are the indexes of History's records whose answers the fork does not inherit.
 	Withheld []int `json:"withheld,omitempty"`
 
-	// Used only while the fork is made: the time in the source's life from which it continues, the
-	// number of entries in the source's own journal then, and the number of records at the end of
-	// History that have the fork's first answers.
+	// Point, and the fields after it, are used only while the fork is made. Point is the time in
+	// the source's life from which the fork continues.
 	Point      time.Time `json:"-"`
 	OwnEntries int       `json:"-"`
 	answered   int

@@ -16,7 +16,7 @@ func (e *BadArgument) Error() string {
 	return fmt.Sprintf("lifecycle: %s is %s, want %s", e.Argument, e.Value, e.Want)
 }
 
-// Parts of the errors about an audience without members.
+// These texts are parts of the errors about an audience without members.
 const (
 	ForNobody    = "for nobody"
 	WantSomebody = "users, groups or Everybody"

@@ -11,9 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Each function here applies one family of effects to the commit's copy of a record, and copies
-// shared parts before changing them: first the effects of any transition, then those of a run that
-// stays in its state, is queued, waits, or ends.
+// Each function here applies one group of effects to the commit's copy of a record. It copies
+// data shared with the previous record before it changes the data. The functions are ordered by
+// their transitions: first any transition, then transitions that keep the state, queue the run,
+// let it wait, or end it.
 
 func recordTurnEnd(next *store.Run, turn *turnEnd) {
 	if turn.profile != "" {
@@ -27,7 +28,7 @@ func recordTurnEnd(next *store.Run, turn *turnEnd) {
 	}
 }
 
-// withWarning returns the codes and one more, unless it is a duplicate, or an engine's own beyond
+// withWarning adds a code, unless it is a duplicate, or an engine's own code beyond
 // maxOwnWarnings.
 func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
@@ -42,7 +43,7 @@ func recordRecovery(next *store.Run, end *ending, now time.Time) {
 	}
 }
 
-// setFamilyDue sets when a node must process the run's relatives, if any.
+// setFamilyDue sets when a node must process the run's parent and children, if any.
 func setFamilyDue(r *store.Run, due time.Time) {
 	if r.Family != nil && (!r.Family.Due.Equal(due) || r.Family.Kept) {
 		family := *r.Family
@@ -51,8 +52,9 @@ func setFamilyDue(r *store.Run, due time.Time) {
 	}
 }
 
-// changeQuestion stores the changed question of a run that keeps waiting. A hold stays. Any change
-// shows the question to people, also one by the host's policy, which acts once.
+// changeQuestion stores the changed question of a run that keeps waiting. A hold stays. Any
+// change, even by the host's policy, shows the question to people, since the policy acts only
+// once.
 func changeQuestion(next, prev *store.Run, changed *interaction.Question) {
 	next.Block = prev.Block
 	q := *changed
@@ -61,8 +63,8 @@ func changeQuestion(next, prev *store.Run, changed *interaction.Question) {
 	setDeadline(next)
 }
 
-// recordAnswer records the answer to one of several questions. The run keeps waiting, and a hold
-// stays.
+// recordAnswer records an answer while other questions stay open. The run keeps waiting, and a
+// hold stays.
 func recordAnswer(next, prev *store.Run, answer *interaction.Answer, now time.Time) {
 	together := *prev.Together
 	if answer.Resolution == interaction.UserReply {
@@ -142,9 +144,9 @@ func endGoodTurn(next *store.Run) {
 
 func resetRepeats(next *store.Run) { next.Repeats, next.Losses, next.Holds = 0, 0, 0 }
 
-// countRepeat counts a repeat of a turn, and a loss if its node died. It does not store the first
-// loss of a run that has not yielded, so that every release stores the same record; lossesOf infers
-// it. It stores the loss if the next one would be the last, since the run is a suspect then.
+// countRepeat counts a repeat of a turn, and a loss if its node died. The first loss of a run
+// that has not yielded is not stored, so that every release stores the same record; lossesOf
+// infers it. It is stored if the next loss would be the last, since the run is a suspect then.
 func countRepeat(next *store.Run, nodeDied bool) {
 	losses := lossesOf(next)
 	next.Repeats++

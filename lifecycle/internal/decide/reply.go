@@ -9,9 +9,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reply settles the open question that the reply names, or records a vote if several people decide
-// it and more must vote. The run returns to the queue, unless it waits for other answers. The error
-// is of Actor.CheckDeputy, Reply.ValidateFor or Question.CheckClaim.
+// Reply settles the open question that the reply names. If several people decide the question and
+// more must vote, it only records the vote. The run returns to the queue, unless it waits for
+// other answers. Actor.CheckDeputy, Reply.ValidateFor or Question.CheckClaim returns the error.
 func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commit, error) {
 	question := run.OpenQuestion(reply.ID)
 	now = Later(now, run.UpdatedAt) // the answer has the time of the commit
@@ -40,7 +40,8 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 	return recordVote(run, &voted, reply, now)
 }
 
-// settle settles the question, which has its last vote if several people decide it.
+// settle settles the question. If several people decide it, its last vote is already recorded in
+// it.
 func settle(run *store.Run, question *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
 	answer := reply.AnswerTo(question, now)

@@ -104,8 +104,8 @@ func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	return all
 }
 
-// Failure copies an engine's error, whose methods are the engine's code. code is for an error
-// without one.
+// Failure copies an engine's error, because the error's methods are code of the engine. An error
+// without a code gets this code.
 func Failure(code fsm.Code, err error) *engine.Failure {
 	detail := err.Error()
 	failure := &engine.Failure{Code: code, Detail: detail}
@@ -121,7 +121,7 @@ func Failure(code fsm.Code, err error) *engine.Failure {
 	return failure
 }
 
-// FailedProcess is how a turn ended with an engine's error; see Failure.
+// FailedProcess describes a turn that ended with an engine's error; see Failure.
 func FailedProcess(code fsm.Code, err error) engine.Process {
 	f := Failure(code, err)
 	return engine.Process{
@@ -130,7 +130,7 @@ func FailedProcess(code fsm.Code, err error) engine.Process {
 	}
 }
 
-// InterruptedProcess is how a turn ended that the library interrupted.
+// InterruptedProcess describes a turn that the library interrupted.
 func InterruptedProcess(cause error, p engine.Process) engine.Process {
 	if p.Detail == "" {
 		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")

@@ -10,13 +10,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrNoPolicy: the question is not under the host's policy. It may have left the question to people,
-// or a person has changed it.
+// ErrNoPolicy: the host's policy does not decide the question (any more). The policy may have
+// left the question to people, or a person has changed it.
 var ErrNoPolicy = errors.New("lifecycle: the host's policy does not decide the question")
 
-// Ruling carries out a valid ruling of the host's policy about an open question: it settles the
-// question, without regard to its audience and the number of people, or leaves it to people. There
-// is no claim, which would have ended the policy.
+// Ruling applies a valid ruling of the host's policy to an open question. It settles the
+// question, regardless of its audience and the number of people who must decide, or leaves it to
+// people. The question has no claim: a claim would have ended the policy's part.
 func Ruling(run *store.Run, number int, r interaction.Ruling, now time.Time) (*store.Commit, error) {
 	q := run.OpenQuestion(number)
 	if q == nil || q.HiddenFor == 0 {

@@ -133,8 +133,8 @@ func Continue(run *store.Run, now time.Time) (*store.Commit, error) {
 	return c, nil
 }
 
-// FamilyDue sets when a node must next process the run's relatives. If zero, never, and the run's
-// parent no longer keeps it.
+// FamilyDue sets when a node must next process the run's parent and children. With a zero time
+// there is nothing to process, and the run is no longer kept for its parent.
 func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	c := newCommit(run)
 	c.Run.Version++
@@ -142,7 +142,8 @@ func FamilyDue(run *store.Run, due time.Time) *store.Commit {
 	return c
 }
 
-// RetainForParent keeps an ended run for its parent, which knows of the end. Nothing more is due.
+// RetainForParent keeps an ended run for its parent, which has been informed of the end. No work
+// is due.
 func RetainForParent(run *store.Run) *store.Commit {
 	c := FamilyDue(run, time.Time{})
 	family := *c.Run.Family

@@ -9,10 +9,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// transition looks up the contract's row for the event in the run's state with these facts, and
-// returns its commit: the new record, and the row's events. The error is a *fsm.Refusal if the
-// contract has no row. The commit also holds a run that would start another turn with a used-up
-// budget; Continue holds one that waits for children first.
+// transition looks up the contract's row for the event in the run's state with these facts. It
+// returns the commit with the new record and the row's events. The error is a *fsm.Refusal if the
+// contract has no row. If the run would start another turn with a used-up budget, the commit also
+// holds the run. A run that waits for children is held later, by Continue.
 func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, e))
 	if err != nil {
@@ -30,7 +30,7 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 		next.Votes++
 	}
 	switch {
-	case e.edits.question != nil: // also for a vote, which is part of its question
+	case e.edits.question != nil: // also for a vote, which is stored in its question
 		changeQuestion(next, run, e.edits.question)
 	case row.Event == fsm.EventInteractionRecorded:
 		recordAnswer(next, run, &e.settles.answers[0], now)
@@ -113,7 +113,7 @@ func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	}
 }
 
-// holdForBudget also holds the run of a commit that queues it with a used-up budget.
+// holdForBudget adds a hold to a commit that queues a run with a used-up budget.
 func holdForBudget(c *store.Commit) error {
 	e := effects{from: c.Run.State}
 	row, err := fsm.Next(c.Run.State, fsm.EventRunBlocked, factsOf(&c.Run, &e))

@@ -11,9 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Turn ends a turn by the evidence of its outcome: as its interruption requires, or by yielding (a
-// fork asks again, the run waits for children, sleeps, is retried or held), or by the contract's
-// completion gate.
+// Turn ends a turn by the evidence of its outcome. An interrupted turn ends as the interruption
+// requires. A turn yields if a fork asks again, or if the run waits for children, sleeps, is
+// retried or held. Otherwise the contract's completion gate decides.
 func Turn(run *store.Run, ev *Evidence, node string, now time.Time) (*store.Commit, error) {
 	run = withProgress(run, ev.FinalEntries())
 	switch {

@@ -52,7 +52,7 @@ func (c EngineCall) String() string {
 	return text
 }
 
-// StuckCalls are the calls without which the process continues.
+// StuckCalls are the calls that have not returned and that the process no longer waits for.
 type StuckCalls struct {
 	mu    sync.Mutex
 	calls map[*StuckCall]bool // guarded by mu

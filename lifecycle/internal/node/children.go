@@ -14,10 +14,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Children are runs started by turns of another run, the parent. A child's id is derived from its
-// parent's id and a key, so it is started once, however often the parent's turn is repeated.
+// A run that a turn starts is a child; the turn's run is its parent. A child's id is derived from
+// the parent's id and a key, so the child is started once, however often the parent's turn is
+// repeated.
 //
-// Three kinds of commits leave work for relatives of their run:
+// Three kinds of commits leave work on the run's parent or children:
 //
 //	a run begins to wait for children    some of them may have ended already
 //	a child ends                         its parent may be waiting for it

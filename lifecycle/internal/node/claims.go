@@ -19,7 +19,7 @@ import (
 type claimState struct {
 	*member
 
-	announcer store.Announcer // nil: the node treats every hint like that of an own commit
+	announcer store.Announcer // nil: the node handles all hints like hints of this process
 	wakeup    chan struct{}   // wakes the scheduler
 	rank      atomic.Int64    // of this node among the registered ones, by age
 	peers     atomic.Int64    // the number of registered nodes
@@ -41,7 +41,7 @@ type claimState struct {
 type deferredClaim struct {
 	due   time.Time
 	begun uint64 // claimState.begun when it was deferred
-	woken bool   // the scheduler, for it: kept for a while, since others may still wait for the run
+	woken bool   // the scheduler was woken for it: kept for a while, since other nodes may still wait
 }
 
 // maxDeferred bounds the deferred claims. Beyond it, one claim is made for all other runs.
@@ -80,9 +80,9 @@ func (c *claimState) wakeForBacklog() {
 }
 
 // promisesClaim reports whether this node makes the claim that a commit of its process calls for.
-// The hint of the commit has woken the scheduler before.
+// handleHint has already woken the scheduler for the commit.
 func (c *claimState) promisesClaim(h store.Hint) bool {
-	if h.State == fsm.StateRunning { // a claimed run calls for a claim only if other nodes were about to claim it
+	if h.State == fsm.StateRunning { // other nodes need to know of a claimed run only if they were about to claim it
 		othersWait := c.forget(h.RunID)
 		return !othersWait
 	}
@@ -96,7 +96,7 @@ func (c *claimState) promisesClaim(h store.Hint) bool {
 		return false
 	}
 	c.promised.Store(true)
-	if c.full.Load() || c.abstains.Load() { // by now: unless a claim has begun, none may come
+	if c.full.Load() || c.abstains.Load() { // checked last: unless a claim has begun since, none may come
 		withdrawn := c.promised.Swap(false)
 		return !withdrawn
 	}

@@ -80,8 +80,8 @@ func (t *turn) commitLocked(d decision) error {
 	}
 }
 
-// foundTransaction reports whether an unfinished transaction of the host (AppendIn) has changed the
-// run, whose record is then the turn's.
+// foundTransaction reports whether an unfinished transaction of the host (AppendIn) has changed
+// the run. If so, it makes the stored record the turn's record.
 func (t *turn) foundTransaction() bool {
 	if t.inTransaction == nil {
 		return false
@@ -140,8 +140,8 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	return commitStored, nil
 }
 
-// isCommitted reports whether the stored record is the committed one, or a later one that can only
-// have followed from it.
+// isCommitted reports whether the stored record is the committed record, or a later record that
+// can only have followed from it.
 func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false

@@ -31,7 +31,7 @@ type Deadlines struct {
 // changing runs keep no node busy.
 func (d *Deadlines) Serve(ctx context.Context) error {
 	related := families{Process: d.Process, open: make(map[string]string)}
-	again := false // this pass follows a loss
+	again := false // this pass follows a lost commit
 	for {
 		expected := d.Due.Reset()
 		now := d.Now()

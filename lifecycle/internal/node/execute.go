@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// execute lets the engine execute the turn, if it may and can be executed. The evidence is nil if the
-// turn was settled without this worker.
+// execute lets the engine execute the turn, if the turn is allowed and possible. The evidence is
+// nil if the turn was settled without this worker.
 func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	e := t.node.proc.Engines[t.call.Engine]
 	if e == nil {
@@ -64,9 +64,9 @@ func (t *turn) execute(ctx context.Context) *decide.Evidence {
 	return t.runRounds(ctx, e, in)
 }
 
-// firstSession returns the session for a run that has none yet: a fork's branched session, or nil to
-// begin one; after an answer an error, since the engine would get an answer to a question that it has
-// not asked.
+// firstSession returns the session for a run that has none yet: a fork's branched session, or nil
+// to begin one. After an answer it returns an error, since the engine would get the answer to a
+// question that it has not asked.
 func (t *turn) firstSession(ctx context.Context, e engine.Engine, p fsm.Profile, in engine.Turn) (
 	*engine.SessionHandle, error) {
 	switch {
@@ -107,8 +107,8 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 	}
 }
 
-// runRounds lets the engine execute the turn, and gives an agent with invalid output the spec's
-// rounds to repair it. The evidence comes from the last round.
+// runRounds lets the engine execute the turn. If the agent's output is invalid, it may repair the
+// output in as many rounds as the spec allows. The evidence comes from the last round.
 func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *decide.Evidence {
 	ctx = t.observeStart(ctx)
 	o := t.runEngine(ctx, e, in)
@@ -225,8 +225,8 @@ func (t *turn) noteCall(method string) EngineCall {
 	return t.call
 }
 
-// noteBegin records that the engine is about to be called. A turn that was settled without this
-// worker may have returned to the queue, and must not be executed.
+// noteBegin records that the worker is about to call the engine. If the turn was already settled
+// without this worker, another node may execute the run, so the call is not allowed.
 func (t *turn) noteBegin() (what EngineCall, allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

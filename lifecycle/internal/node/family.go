@@ -12,30 +12,31 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// families processes the due relatives of runs (children.go), and then commits that nothing is due:
-// it lets parents continue, and cancels the children of ended runs. The work may be repeated, also
-// by several nodes at once. One goroutine uses it.
+// families does the work that Family.Due announces (children.go): it lets parents continue, and
+// cancels the children of ended runs. Then it clears Family.Due. The work may be repeated, also
+// by several nodes at once. Only one goroutine uses a families.
 //
-// If each end of a thousand children read all of them, that would be a million reads. So families
-// remembers the open child with the lowest id; while it is open, the others are not read. Ids are
-// hashes, so this child ends at a random place among the others, and all are read about eight times.
+// If the parent read all children at the end of each of a thousand, that would be a million
+// reads. So families remembers the open child with the lowest id; while that child is open, the
+// others are not read. Ids are hashes, so the child ends at a random time among the others, and
+// all are read about eight times.
 type families struct {
 	*Process
 
 	open map[string]string // an open child by its parent's id; at most maxKnownOpen
 }
 
-// maxKnownOpen bounds the remembered parents; beyond it all are forgotten.
+// maxKnownOpen limits the remembered parents. At the limit all are forgotten.
 const maxKnownOpen = 1024
 
-// neverDue as Family.Due: nothing is to be done.
+// neverDue is the Family.Due of a run without work on its parent or children.
 var neverDue time.Time
 
 // OpenStates are the states of unended runs.
 var OpenStates = []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
 
-// serveDue processes the due relatives of these runs. It returns the runs due for another reason, and
-// whether it stored anything.
+// serveDue updates the parents and children of the given runs whose Family.Due has passed. It
+// returns the runs that are due for another reason, and whether it stored a commit.
 func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time) (others []store.Run, changed bool) {
 	others = due[:0]
 	var ended []*store.Run
@@ -62,8 +63,9 @@ func (f *families) serveDue(ctx context.Context, due []store.Run, now time.Time)
 	return others, f.commitDue(ctx, batch) > 0
 }
 
-// serveEnded processes the end of children of one parent: the parent may continue, and their own
-// children end. It returns the commits for the completely processed ones.
+// serveEnded processes ended children of one parent. It lets the parent continue if it can, and
+// cancels the ended runs' own children. It returns the commits for the runs that need no more
+// work.
 func (f *families) serveEnded(ctx context.Context, siblings []*store.Run, now time.Time) (done []store.Commit) {
 	keep, informed := f.informParent(ctx, siblings, now)
 	if !informed {
@@ -160,8 +162,8 @@ func (f *families) rememberOpen(run *store.Run, open map[string]bool) {
 	f.open[run.ID] = first
 }
 
-// informParent lets the parent of these ended runs continue if it has waited enough. keep: the parent
-// lives, and may read the runs. If informed is false, the work stays due.
+// informParent lets the parent of these ended runs continue if it has waited enough. keep: the
+// parent is not ended and may read the runs. If informed is false, the work stays due.
 func (f *families) informParent(ctx context.Context, ended []*store.Run, now time.Time) (keep, informed bool) {
 	id := ended[0].Parent()
 	if id == "" {
@@ -198,8 +200,8 @@ func (f *families) informParent(ctx context.Context, ended []*store.Run, now tim
 	return true, f.commitDue(ctx, []store.Commit{decide.Detach(cm)}) > 0
 }
 
-// endChildren cancels the children of an ended run, and reports whether all runs below it have ended,
-// and none is kept for its parent.
+// endChildren cancels the children of an ended run. It reports whether all its descendants have
+// ended and none is kept for its parent.
 func (f *families) endChildren(ctx context.Context, parent *store.Run, now time.Time) (over bool) {
 	over = true
 	err := f.eachChild(ctx, store.Query{Parent: parent.ID}, func(page []store.Run) error {
@@ -243,7 +245,7 @@ func (f *families) endPage(ctx context.Context, page []store.Run, reason string,
 	return false, err
 }
 
-// ParentEnded is the reason of a child's cancel.
+// ParentEnded returns the reason with which a child is canceled.
 func ParentEnded(parent *store.Run) string {
 	return fmt.Sprintf("its parent run %s has ended: %s", parent.ID, parent.State)
 }
@@ -263,8 +265,8 @@ func (f *families) eachChild(ctx context.Context, q store.Query, each func(page 
 	}
 }
 
-// commitDue stores commits for due runs, and returns the number stored; the other runs stay due. Only
-// commits with events cause notices.
+// commitDue stores commits for due runs, and returns how many were stored; the other runs stay
+// due. The observer gets notices only for commits with events.
 func (f *families) commitDue(ctx context.Context, batch []store.Commit) int {
 	if len(batch) == 0 {
 		return 0

@@ -25,10 +25,10 @@ type Folders struct {
 // Workspace has a run's folders; empty if Folders.Dir is.
 type Workspace struct{ Work, Artifacts, Transcripts, Home string }
 
-// Prepare creates the run's folders, private to the host's user. workDir is the spec's working folder;
-// empty: the run's own, which is created only while the run has no session, since a turn that lost
-// its files must not continue with an empty folder. A symbolic link in place of a folder is refused:
-// the agent could have planted it.
+// Prepare creates the run's folders, private to the host's user. workDir is the spec's working
+// folder; if it is empty, the run gets a separate folder. This folder is created only while the
+// run has no session, since a turn that lost its files must not continue with an empty folder. A
+// symbolic link in place of a folder is refused: the agent could have planted it.
 func (f Folders) Prepare(run *store.Run, workDir string) (w Workspace, err error) {
 	if f.Dir != "" {
 		w, err = f.prepareOwn(run, workDir == "")

@@ -20,18 +20,18 @@ type endedTurn struct {
 
 func (c *Config) pace() time.Duration { return cmp.Or(c.Pace, c.Lease/3) }
 
-// sendHeartbeats renews the node's lease at the node's pace. The store answers with the node's runs
-// that hold a slot, which are compared with the executing ones. If the lease is lost, or over before
-// a renewal, other nodes may have taken over, so every turn here is interrupted, in the second case
-// unless no other node could renew its lease either (Outage).
+// sendHeartbeats renews the node's lease at the node's pace. The store answers with the node's
+// runs that hold a slot, which are compared with the executing runs. If the lease is lost, or
+// expires before a renewal, other nodes may have taken over, so every turn here is interrupted.
+// After an expiry, turns continue if no other node could renew its lease either (Outage).
 //
-// The node measures the lease on its machine, from before its request. So it gives up no later than
-// others take over, even if clocks are set or the store never answers.
+// The node measures the lease on its machine, from before its request. So it gives up no later
+// than other nodes take over, even if clocks are set or the store never answers.
 func (n *Node) sendHeartbeats(ctx context.Context) error {
 	interval, retry := n.cfg.pace(), n.cfg.Lease/12
 	wait := interval
 	var outage *Outage  // nil while renewals succeed
-	var lastRead Outage // with the others' leases as last read, for the next outage
+	var lastRead Outage // the last read of the other nodes' leases, for the next outage
 	for {
 		if n.proc.Sleep(ctx, wait) != nil {
 			return nil
@@ -100,9 +100,10 @@ func (n *Node) compareOwned(owned []store.OwnedRun, asked time.Time) {
 	}
 }
 
-// findUnexecuted returns the owned running runs that do not execute here, if their turn has ended here,
-// or the previous heartbeat found the same, since the answer to a claim may be in transit. It also
-// forgets turns that hasEnded no longer needs. The caller holds mu.
+// findUnexecuted returns the owned running runs that do not execute here. It returns a run only
+// if the run's turn has ended here, or if the previous heartbeat found the same: before that, the
+// answer to the claim may be in transit. It also forgets turns that hasEnded no longer needs. The
+// caller holds mu.
 func (n *Node) findUnexecuted(owned []store.OwnedRun) (found []store.OwnedRun) {
 	now := make(map[store.OwnedRun]bool)
 	listed := make(map[string]bool)

@@ -54,8 +54,8 @@ func (l *OwnLease) Outlasts(since time.Time, lease time.Duration) bool {
 	return l.renewed.Sub(since) > max(lease, l.length)
 }
 
-// leaseWatch judges other nodes' leases on a store.Local, where an expired lease proves too little:
-// the clock may have been set, or no node could write.
+// leaseWatch judges other nodes' leases on a store.Local. There an expired lease does not prove
+// that the node is dead: the clock may have been set, or no node could write.
 type leaseWatch struct {
 	own  *OwnLease // nil: the observer is no node
 	seen map[string]sighting
@@ -64,7 +64,7 @@ type leaseWatch struct {
 type sighting struct {
 	until   time.Time // the lease's end, as last read
 	since   time.Time // when this end was read first, by MonotonicNow
-	renewed bool      // another end was read before
+	renewed bool      // a different end was read before
 }
 
 // observe records the leases of the registered nodes.

@@ -26,7 +26,7 @@ type Node struct {
 	claims        *claimState
 	quarantine    quarantine // only used by the scheduler
 	policies      *policies
-	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	hinted        atomic.Bool   // a hint reported a queued run, and no claim was made since
 	suspectsDue   atomic.Bool   // suspects may be claimable: set once per poll, and at a NotBefore
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	hasRecovered  chan struct{} // closed after the first recovery pass
@@ -250,7 +250,7 @@ func (n *Node) shutDown() {
 	n.interruptTurns(engine.ErrShutdown)
 	n.waitAtMost(workersEnded, TurnReturnLimit+storeLimit)
 	n.cancelEnd()
-	n.die(engine.ErrShutdown) // what is not stored by now is lost
+	n.die(engine.ErrShutdown) // outcomes that are not stored by now are lost
 	<-workersEnded
 	stop()
 	_ = heartbeats.Wait() // a lost lease no longer matters

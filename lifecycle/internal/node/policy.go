@@ -17,8 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// policies lets the host's policy decide about hidden approvals: at once if a turn of this node asks,
-// and later if another node leaves them undecided. If no node decides, people see them at their time.
+// policies lets the host's policy decide hidden approvals: at once if a turn of this node asks,
+// and later if another node has not decided. If no node decides, people see the approvals at
+// HiddenUntil.
 type policies struct {
 	*Process
 
@@ -36,7 +37,7 @@ type approval struct {
 
 const (
 	policyCalls   = 64   // at one time
-	policyQueue   = 1024 // runs that wait for a call; findUndecided finds the others
+	policyQueue   = 1024 // calls that have not returned, including calls that the node no longer waits for
 	policyHanging = 1024 // calls that have not returned, including abandoned ones
 )
 
@@ -156,7 +157,7 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 	if !ok {
 		return
 	}
-	again := false // the run has changed since it was read
+	again := false // the run has changed since the last read
 	cmd := Command{Verb: "decide by policy", Run: run.ID, Question: q.ID}
 	err := p.CarryOut(ctx, cmd, func() (*store.Commit, error) {
 		if again {

@@ -37,7 +37,8 @@ type Process struct {
 // Now is the current time, as a commit records it.
 func (p *Process) Now() time.Time { return CommitTime(p.Clock) }
 
-// LeaseTime is the time that judges leases: the store's if it has a clock.
+// LeaseTime returns the time by which leases are judged: the store's time, if the store has a
+// clock.
 func (p *Process) LeaseTime() time.Time {
 	if k, ok := p.Store.(store.Timekeeper); ok {
 		return StoreTime(k.Now())
@@ -90,8 +91,8 @@ func (p *Process) ConfirmedRun(ctx context.Context, id string) (run store.Run, _
 	return run, err
 }
 
-// Expire removes the gone nodes. Unless it is a store.Local, the store also removes the nodes whose
-// lease is over by its clock.
+// Expire removes the nodes in gone. Unless the store is a store.Local, it also removes nodes
+// whose lease is over by the store's clock.
 func (p *Process) Expire(ctx context.Context, now time.Time, gone []store.Node) ([]store.Node, error) {
 	if local, ok := p.Store.(store.Local); ok {
 		return local.ExpireSilent(ctx, now, gone)

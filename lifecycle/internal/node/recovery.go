@@ -111,10 +111,10 @@ func (r *Recoverer) Pass(ctx context.Context) error {
 	return nil
 }
 
-// settleOrphans settles orphans page by page until only those are left whose engines have not
-// answered. Settled orphans leave the list, and others move up, so a page may miss some: at the end
-// of the list it starts again. Without progress between two visits of an orphan, for instance because
-// the store refuses the commits, it returns an error.
+// settleOrphans settles orphans page by page, until only orphans are left whose engines have not
+// answered. Settled orphans leave the list and others move up, so a pass over the list may miss
+// some; at the end it starts again. If it returns to an orphan without progress, for instance
+// because the store refuses the commits, it returns an error.
 func (r *Recoverer) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: r.process.Store}
 	var last position
@@ -234,12 +234,13 @@ func (r *Recoverer) settleAll(ctx context.Context, orphans []store.Run) error {
 	return batches.Wait()
 }
 
-// expireDead removes and returns nodes that have not renewed their leases in time, or whose process on
-// this machine is dead. This process's node is alive: if its lease has expired because the machine
-// slept, expireDead renews it.
+// expireDead removes and returns the nodes that have not renewed their leases in time, and the
+// nodes of dead processes on this machine. The node of this process is alive: if its lease has
+// expired because the machine slept, expireDead renews the lease.
 //
-// It calls Expire in the first pass, and if a node is dead, a lease may be over, or a node has left: a
-// node of an older release leaves no departure, which Expire makes.
+// It calls Expire in the first pass, and later only if a node is dead, a lease may be over, or a
+// node has left. Expire writes the tombstone for a node of an older release, which leaves none
+// itself.
 func (r *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	nodes, err := r.process.Store.Nodes(ctx)
 	if err != nil {
@@ -284,8 +285,8 @@ func (r *Recoverer) expireDead(ctx context.Context) ([]store.Node, error) {
 	return expired, nil
 }
 
-// renewOwn renews the expired lease of this process's node. If others have removed the node, Recover
-// continues: its departure stays valid.
+// renewOwn renews the expired lease of this process's node. If other nodes have removed the node,
+// Recover continues: the departure stays valid.
 func (r *Recoverer) renewOwn(ctx context.Context, id string, now time.Time) error {
 	_, err := r.process.Store.Renew(ctx, id, now)
 	if id == r.caller && errors.Is(err, store.ErrStaleEpoch) {

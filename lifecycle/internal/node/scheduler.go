@@ -88,8 +88,8 @@ func (n *Node) reserveMore(limit int) (reserved int) {
 	return reserved
 }
 
-// claimAndAnnounce makes a claim, and announces what a promised claim leaves: the other nodes must
-// know of runs that wait for slots, since they may free the next one.
+// claimAndAnnounce makes a claim. If the claim was promised and leaves work, it announces the
+// work: the other nodes must know of runs that wait for slots, since they may free the next slot.
 func (n *Node) claimAndAnnounce(ctx context.Context, room int) ([]store.Claimed, error) {
 	c := n.claims
 	promised, drainedBefore := c.promised.Swap(false), c.drained.Load()
@@ -101,7 +101,7 @@ func (n *Node) claimAndAnnounce(ctx context.Context, room int) ([]store.Claimed,
 	case err != nil || c.abstains.Load() || !drained && (drainedBefore || len(claimed) == room):
 		c.announce(fsm.StateQueued)
 	case drained && (!drainedBefore || len(claimed) == 0):
-		c.announce(fsm.StateWaitingUser) // a slot is free that no run of these engines wants
+		c.announce(fsm.StateWaitingUser) // a free slot that no queued run of these engines needs
 	}
 	return claimed, err
 }
@@ -171,7 +171,7 @@ func (n *Node) dispatch(run *store.Run, storedSpec []byte) {
 		n.idleWorkers--
 	}
 	n.mu.Unlock()
-	if t.ctx.Err() != nil { // die did not find it in turns
+	if t.ctx.Err() != nil { // die has not found the turn in turns
 		t.interrupt(context.Cause(t.ctx))
 	}
 	if repeated {
@@ -186,7 +186,7 @@ func (n *Node) assign(a assignment, idle bool) {
 		select {
 		case n.assignments <- a: // the worker receives, or is about to
 			return
-		case <-n.leavingCh: // it may have ended
+		case <-n.leavingCh: // the idle worker may have ended
 		}
 	}
 	n.workers.Add(1)
@@ -194,8 +194,8 @@ func (n *Node) assign(a assignment, idle bool) {
 }
 
 // interruptRepeatedClaim interrupts a turn whose run this node has already claimed under the same
-// epoch: a failover lost the first claim. The turn of that claim, which is interrupted too, may have
-// had effects. The next heartbeat settles this one as interrupted.
+// epoch: a failover lost the first claim. The first claim's turn, which is interrupted too, may
+// have had effects. The next heartbeat settles the repeated turn as interrupted.
 func (n *Node) interruptRepeatedClaim(t, earlier *turn) {
 	n.proc.Log.Error("the store has lost a claim, and made it again; the turn is not executed twice",
 		"run", t.call.RunID, "attempt", t.call.Attempt)

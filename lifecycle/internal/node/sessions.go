@@ -135,7 +135,7 @@ type heldChecks struct {
 	recoverer *Recoverer
 	pause     func(took time.Duration) error // between pages
 	due       time.Time                      // the next check, by MonotonicNow
-	checks    int                            // consecutive ones that found a held run
+	checks    int                            // consecutive checks that found a held run
 }
 
 // checkDue checks the sessions when due. A run whose session is accepted again is unblocked.

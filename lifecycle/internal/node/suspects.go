@@ -19,7 +19,7 @@ type quarantine struct {
 	separate      store.OwnedRun // the suspect that executes without other turns; empty: none
 	separateUntil time.Time
 
-	scansNext  bool      // the next claim asks for suspects; not this one, so that others can have permits between
+	scansNext  bool      // the next claim, not this one, asks for suspects: others can get permits in between
 	filledRoom bool      // the claim before scansNext filled all room
 	nextScan   time.Time // when a node that executes turns asks for suspects again
 
@@ -42,9 +42,9 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		n.claims.abstains.Store(true)
 		return nil, nil
 	}
-	if !q.idlingSince.IsZero() { // and now the node is idle, or another one has claimed the suspect
+	if !q.idlingSince.IsZero() { // and the node is idle now, or another node has claimed the suspect
 		n.stopIdling(now)
-		for try := 0; idle && try < 2; try++ { // the store may first prefer suspects that suspectIsOverdue did not see
+		for try := 0; idle && try < 2; try++ { // the store may first return suspects that suspectIsOverdue did not see
 			if claimed, err := n.claimSuspect(now); err != nil || len(claimed) > 0 {
 				return claimed, err
 			}
@@ -68,7 +68,8 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	return claimed, err
 }
 
-// scan claims a suspect if the node is idle, and otherwise finds out whether it must become idle.
+// scan claims a suspect if the node is idle. Otherwise it decides whether the node must become
+// idle.
 func (n *Node) scan(idle bool, now time.Time) ([]store.Claimed, error) {
 	if idle {
 		return n.claimSuspect(now)
@@ -86,7 +87,7 @@ func (n *Node) isIdle() bool {
 	return len(n.turns) == 0
 }
 
-// waitsUntilIdle reports whether the node makes itself idle, and a suspect still waits for that.
+// waitsUntilIdle reports whether the node makes itself idle for a suspect that is still queued.
 func (n *Node) waitsUntilIdle(now time.Time) bool {
 	q := &n.quarantine
 	return !q.idlingSince.IsZero() && (now.Before(q.nextScan) || n.suspectIsOverdue(now))
@@ -129,8 +130,9 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	return claimed, err
 }
 
-// suspectIsOverdue reports whether this node must make itself idle for a waiting suspect: the oldest
-// node after a lease, each younger one after eight times as long, so that usually one does.
+// suspectIsOverdue reports whether this node must make itself idle for a waiting suspect. The
+// oldest node does so after a lease, each younger node after eight times the wait of the next
+// older one, so that usually only one node does.
 func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
 	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
 	patience := n.cfg.Lease << (3 * min(n.claims.rank.Load(), 3))

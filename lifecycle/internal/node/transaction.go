@@ -96,8 +96,8 @@ func (t *turn) decideEntriesIn(entries []engine.JournalEntry) (*store.Commit, er
 	return cm, err
 }
 
-// endTransaction settles a returned transaction of the host. If the turn was settled meanwhile, the
-// transaction has no effect.
+// endTransaction settles a returned transaction of the host. If the turn was settled in the
+// meantime, the transaction has no effect.
 func (t *turn) endTransaction(returned error) error {
 	if !t.mu.Reclaim() {
 		return errTurnEnded

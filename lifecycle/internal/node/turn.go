@@ -122,8 +122,8 @@ func (t *turn) end(ev *decide.Evidence) {
 	t.settle(cause, ev)
 }
 
-// startSettling decides who settles the turn: its worker, or waitForEngine, which passes the worker's
-// stuck call. The caller holds mu.
+// startSettling decides who settles the turn: its worker, or waitForEngine, which passes the call
+// in which the worker is stuck. The caller holds mu.
 func (t *turn) startSettling(stuck *StuckCall) (first bool) {
 	if t.settling {
 		return false
@@ -291,7 +291,7 @@ func (t *turn) reload() *store.Run {
 	return t.record
 }
 
-// usageOf limits an engine's reported usage to storable numbers.
+// usageOf converts an engine's reported usage, and limits its numbers to storable values.
 func usageOf(reported engine.Usage, worked time.Duration) store.Usage {
 	bounded := func(n int64) int64 { return min(max(n, 0), store.MaxUsage) }
 	cost := math.Round(reported.CostUSD * 1e6)

@@ -16,7 +16,7 @@ const (
 // same process, which is seldom far behind. It has two generations, like Runs. It is safe for
 // concurrent use, and the zero value is empty.
 //
-// A store adds a commit under a unique key once it is stored.
+// A store adds a commit under a unique key after storing it.
 type Commits[K comparable] struct {
 	mu         sync.Mutex // guards the fields below
 	young, old map[K]CommitEvents

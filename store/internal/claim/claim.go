@@ -93,7 +93,7 @@ func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) (ids []string
 	free := max(0, min(want, p.Capacity-held))
 	if p.KeyCapacity == 0 || free == 0 {
 		ids, complete, err := q.All(free)
-		if err != nil || complete || free == 0 { // all fit
+		if err != nil || complete || free == 0 { // all runs fit
 			return ids, complete, err
 		}
 	}

@@ -107,8 +107,8 @@ func SettledVotes(r *store.Run) int {
 	return votes
 }
 
-// VoteKey returns bytes that an encoded interaction contains if a vote has the key. Others may have
-// them too, so the decoded votes decide.
+// VoteKey returns bytes that an encoded interaction contains if one of its votes has the key.
+// Other interactions may contain them too, so the decoded votes decide.
 func VoteKey(key string) []byte {
 	text, _ := json.Marshal(key) // as store.AppendRecord writes it; a text always encodes
 	return append([]byte(`"key":`), text...)

@@ -1,5 +1,5 @@
-// Package groupcommit lets the writes of many goroutines share one flush: everything that arrives
-// during a flush goes into the next one. An idle store adds no delay; a busy one shares each
+// Package groupcommit lets the writes of many goroutines share one flush: all writes that arrive
+// during a flush join the next flush. An idle store adds no delay; a busy store shares each
 // transaction among many callers.
 package groupcommit
 

@@ -89,9 +89,9 @@ func (h home) prepare(ctx context.Context, o Options) (string, error) {
 	return strings.TrimSpace(string(password)), h.write(h.settings(), o.configuration())
 }
 
-// initialise runs initdb. In a temporary folder it does not flush, which takes most of its time: a
-// temporary server does not outlive the machine, and the system's cache survives a crash of
-// processes. The server itself flushes as usual.
+// initialise runs initdb. In a temporary folder it runs without flushing, which would take most
+// of its time: a temporary server does not outlive the machine, and the system's cache survives a
+// crash of processes. The server itself flushes as usual.
 func (h home) initialise(ctx context.Context, o Options) (password string, err error) {
 	found, err := os.ReadDir(h.dir)
 	if err != nil {
@@ -149,8 +149,9 @@ func (h home) write(path, text string) error {
 	return h.account.own(path)
 }
 
-// leave removes a temporary folder. Only PostgreSQL can find the shared memory that an unclean end
-// leaves: started in single-user mode without flushing, it recovers, cleans up and ends.
+// leave removes a temporary folder. An unclean end leaves shared memory, which only PostgreSQL
+// can find. So leave first starts PostgreSQL in single-user mode without flushing: it recovers,
+// removes the shared memory, and ends.
 func (h home) leave(ctx context.Context) error {
 	if !h.temporary {
 		return nil
@@ -158,7 +159,7 @@ func (h home) leave(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); err == nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		// A failure is no reason to keep the files of a damaged server.
+		// Remove the files of a damaged server even if this fails.
 		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(),
 			mainDatabase)
 	}

@@ -47,7 +47,7 @@ type process struct {
 // folder, if given, is removed.
 func (a account) start(ctx context.Context, log io.Writer, folder, program string, args ...string) (*process, error) {
 	p := &process{log: &tail{to: log}, done: make(chan struct{})}
-	var pipes [3][2]*os.File // farewell, the watcher's end, everyone's end
+	var pipes [3][2]*os.File // the farewell, the watcher's end, and the end of all processes
 	for i := range pipes {
 		r, w, err := os.Pipe()
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// places are the usual folders of the programs, mostly outside of PATH. .ci/postgres.sh has the
-// same list.
+// places are the folders in which the programs are usually installed, mostly not on PATH.
+// .ci/postgres.sh has the same list.
 var places = []string{
 	"/usr/lib/postgresql/*/bin",                          // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                                   // Red Hat, from PostgreSQL's own packages
