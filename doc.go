@@ -19,14 +19,16 @@
 //	fsm          the states and transitions, generated
 //	contract     the machine-readable source of all behaviour, with the event protocol (fcmp) and
 //	             the checker of event logs (audit)
-//	host         parts for a host: the page and the HTTP API (host/web), links that answer
-//	             (host/link), notices (host/notify), telemetry (host/otel) and front ends for
-//	             protocols of agents
+//	host         a whole host in one call (host/all), and its parts: the page and the HTTP API
+//	             (host/web), links that answer (host/link), notices (host/notify), sign-in
+//	             (host/signin), rules for approvals (host/policy), telemetry (host/otel), front ends
+//	             for other protocols (host/mcp, host/ui, host/slack)
+//	people       who people are, and who answers for them while they are away
 //	cmd          the programs interlude and interlude-bench
-//	examples     hosts to start from
+//	examples     starter programs, one feature each
 //	proof        tests of the whole
 //
-// Packages with other dependencies are separate modules; the README lists them.
+// Packages with other dependencies are separate modules; docs/README.md lists them.
 //
 // Every transition is one atomic commit of state, slot, question, deadline, session, history,
 // receipt and events. Nothing else must agree with it: there is no timer or semaphore in memory, and

@@ -33,8 +33,8 @@
 // [Client] has all calls except Serve, for processes that execute nothing, such as web front ends:
 // see [NewClient]. A [Lifecycle] contains a Client. Both are safe for concurrent use.
 //
-// A host imports only this package: types of other packages, such as [Run], [Question] and [Event],
-// have aliases here. Use errors.Is with the sentinel errors, such as [ErrSettled], and errors.As with
+// For these calls a host imports no other package: types such as [Run], [Question] and [Event] have
+// aliases here. Use errors.Is with the sentinel errors, such as [ErrSettled], and errors.As with
 // the types that have details, such as [SettledError]; docs/errors.md explains each.
 //
 // The subpackage rehearsal tests a host: weeks pass in milliseconds, and the host crashes at every

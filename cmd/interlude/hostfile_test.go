@@ -243,18 +243,20 @@ func request(t *testing.T, method, address, body string) (int, http.Header, stri
 	return response.StatusCode, response.Header, string(text)
 }
 
-// L1: the configurations in docs/cli.md and docs/tutorials/install.md are valid files.
+// L1: the configurations in docs/cli.md and the tutorials are valid files.
 func TestL1TheFileInTheDocumentCanBeUsed(t *testing.T) {
 	t.Setenv("TICKETS_SECRET", "whsec_"+strings.Repeat("A", 32))
 	t.Setenv("SLACK_URL", "https://hooks.slack.com/services/x")
 	t.Setenv("MAIL_PASSWORD", "secret")
 	t.Setenv("DESK_SECRET", "secret")
+	t.Setenv("SLACK_TOKEN", "xoxb-1")
+	t.Setenv("SLACK_APP_TOKEN", "xapp-1")
 	used := func(page string) *hostFile {
 		doc, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		require.NoError(t, err)
-		_, rest, found := strings.Cut(string(doc), "```json\n")
-		require.True(t, found)
-		body, _, _ := strings.Cut(rest, "```")
+		all := strings.Split(string(doc), "\n```json\n") // at the margin: the file of serve
+		require.Len(t, all, 2)
+		body, _, _ := strings.Cut(all[1], "```")
 		file := filepath.Join(t.TempDir(), "host.json")
 		require.NoError(t, os.WriteFile(file, []byte(body), 0o600))
 		h, err := readHostFile(file)
@@ -265,4 +267,5 @@ func TestL1TheFileInTheDocumentCanBeUsed(t *testing.T) {
 	require.Equal(t, "code", h.Agent)
 	require.Len(t, h.Notify, 3)
 	require.NotNil(t, used("tutorials/install.md").SignIn)
+	require.NotNil(t, used("tutorials/slack.md").Slack)
 }

@@ -36,10 +36,27 @@ func firstOption(asked *[]string) func(context.Context, *sdk.ElicitRequest) (*sd
 	}
 }
 
-// P4: the client of one person starts the program, and its dialogs answer the demo agent.
+// P4: the client of one person starts the program, with the arguments of docs/protocols.md, and its
+// dialogs answer the demo agent.
 func TestP4AnMCPClientStartsTheProgram(t *testing.T) {
 	dir := t.TempDir()
-	cmd := calling(t, "mcp", "-db", filepath.Join(dir, "runs.db"), "-as", "ada")
+	page, err := os.ReadFile("../../docs/protocols.md")
+	require.NoError(t, err)
+	_, shown, _ := strings.Cut(string(page), "```json\n")
+	var settings struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	require.NoError(t, json.NewDecoder(strings.NewReader(shown)).Decode(&settings))
+	server := settings.Servers["interlude"]
+	require.Equal(t, "interlude", server.Command)
+	for i, arg := range server.Args {
+		server.Args[i] = strings.Replace(arg, "/home/ada", dir, 1)
+	}
+	cmd := calling(t, server.Args...)
+	cmd.Env = append(cmd.Env, "USER=ada")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	var asked []string
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"},

@@ -13,7 +13,7 @@
 //     the events at least once, also after a restart. [Messages] stores where each question was
 //     posted, so that a repeated event rewrites the message instead of posting it again.
 //   - It receives interactions: [App.ServeHTTP] over signed HTTP requests, or [App.ServeSocket] over
-//     Socket Mode, for hosts without inbound HTTP. A press is acknowledged within 3 s, usually after
+//     Socket Mode, for hosts without inbound HTTP. A press is acknowledged within 2 s, usually after
 //     the answer was stored.
 //
 // Agents' texts are shown as plain text. Every character is visible (interaction.Visible), and

@@ -27,7 +27,10 @@ var folders = map[string]string{
 	"schema":   "internal/schema", "skill": "lifecycle/skill", "decide": "lifecycle/internal/decide",
 	"node": "lifecycle/internal/node",
 	"all":  "host/all", "link": "host/link", "notify": "host/notify", "mail": "host/notify/mail", "otel": "host/otel",
-	"render": "host/render", "reqbody": "host/reqbody", "web": "host/web",
+	"render": "host/render", "reqbody": "host/reqbody", "web": "host/web", "front": "host/front", "mcp": "host/mcp",
+	"policy": "host/policy", "signin": "host/signin", "slack": "host/slack", "ui": "host/ui", "people": "people",
+	"flow": "engine/flow", "eino": "engine/eino", "typed": "interaction/typed", "pgtest": "store/postgres/pgtest",
+	"rehearsal": "lifecycle/rehearsal", "effecttest": "lifecycle/effecttest", "audit": "contract/audit",
 }
 
 // pkg has the declarations of a package.

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,6 +82,24 @@ func TestTheProgramsOfThePagesAreRun(t *testing.T) {
 				shown := regexp.MustCompile(`(?m)^` + strings.ReplaceAll(regexp.QuoteMeta(part), "…", ".*") + `$`)
 				assert.True(t, slices.ContainsFunc(sources, shown.MatchString),
 					"%s shows a program that no test runs:\n%s", page, part)
+			}
+		}
+	}
+}
+
+// The JSON on the pages is valid, and pages of agents install a tested version: the newest of the
+// adapter, with which CI tests it where its license permits that.
+func TestThePagesHaveValidJSONAndTestedVersions(t *testing.T) {
+	install := regexp.MustCompile(`(?m)^npm install -g \S+@(\S+)$`)
+	for _, page := range pages(t) {
+		for _, b := range blocks(t, page) {
+			if b.lang == "json" {
+				assert.True(t, json.Valid([]byte(b.text)), "%s:\n%s", page, b.text)
+			}
+			if m := install.FindStringSubmatch(b.text); m != nil {
+				agent := strings.TrimSuffix(filepath.Base(page), ".md")
+				adapter := read(t, "engine/agents/"+agent+".go")
+				assert.Regexp(t, `tried: +\[2\]string\{"[^"]+", "`+regexp.QuoteMeta(m[1])+`"`, adapter, page)
 			}
 		}
 	}

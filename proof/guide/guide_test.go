@@ -3,6 +3,8 @@ package guide_test
 import (
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -50,6 +52,33 @@ func TestTheGuideWorks(t *testing.T) {
 	d.replyOnThePage("localhost:8080", "Here is half of it.")
 	d.terminal(exchange{"curl localhost:8081/runs/order-11", regexp.MustCompile("succeeded Paid back: half")})
 	d.stop()
+}
+
+// A reader of the README or of a tutorial gets a program that builds: the commands are executed in an
+// empty folder, with this clone next to it, up to those that need the network, npm or Slack.
+func TestTheCommandsForACloneWork(t *testing.T) {
+	top, err := filepath.Abs(root)
+	require.NoError(t, err)
+	for page, first := range map[string]string{
+		"README.md":              "go mod init example.com/host\ncp ../interlude/examples/hello/main.go .\n",
+		"docs/tutorials/chat.md": "", "docs/tutorials/slack.md": "",
+	} {
+		t.Run(page, func(t *testing.T) {
+			var commands string
+			for _, b := range blocks(t, filepath.Join(root, page)) {
+				if b.lang == "sh" && strings.Contains(b.text, "go mod edit ") {
+					commands, _, _ = strings.Cut(first+b.text, "go mod tidy\n")
+				}
+			}
+			require.NotEmpty(t, commands)
+			commands = strings.ReplaceAll(commands, "../interlude", top)
+			cmd := exec.CommandContext(t.Context(), "bash", "-euc", commands+"cp "+top+"/examples/go.sum .\ngo build -o program .")
+			cmd.Dir = t.TempDir()
+			cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
 }
 
 // shell executes a line of the shell, unless newDesk has done it already.

@@ -78,6 +78,24 @@ func TestTheQueriesOfTheGuideWork(t *testing.T) {
 	}
 }
 
+// The status column with which docs/compare.md compares decides once, before the deadline or at it.
+func TestTheStatusColumnOfThePageDecidesOnce(t *testing.T) {
+	w := elsewhere(t)
+	w.exec(`CREATE SCHEMA ` + w.quoted())
+	w.exec(`CREATE TABLE interlude.refunds (id int, state text, by text, deadline timestamptz)`)
+	w.exec(`INSERT INTO interlude.refunds VALUES (7, 'open', '', now() + interval '1 hour'),
+		(8, 'open', '', now() - interval '1 hour')`)
+	page, err := os.ReadFile("../../docs/compare.md")
+	require.NoError(t, err)
+	updates := regexp.MustCompile(`UPDATE refunds [^;]+`).FindAllString(string(page), -1)
+	require.Len(t, updates, 2)
+	for _, update := range append(updates, updates...) {
+		w.exec(strings.Replace(update, "refunds", "interlude.refunds", 1))
+	}
+	require.Equal(t, []string{"7 approved", "8 rejected"},
+		w.lines(w.inSchema(`SELECT id || ' ' || state FROM interlude.refunds ORDER BY id`)))
+}
+
 // J7: roles with rights to each table from before the table of departures continue after its
 // migration.
 func TestRolesKeepTheirRightsThroughMigration(t *testing.T) {
