@@ -44,13 +44,13 @@ func TestP4AnMCPClientStartsTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	_, shown, _ := strings.Cut(string(page), "```json\n")
 	var settings struct {
-		Servers map[string]struct {
+		MCPServers map[string]struct {
 			Command string
 			Args    []string
-		} `json:"mcpServers"`
+		}
 	}
 	require.NoError(t, json.NewDecoder(strings.NewReader(shown)).Decode(&settings))
-	server := settings.Servers["interlude"]
+	server := settings.MCPServers["interlude"]
 	require.Equal(t, "interlude", server.Command)
 	for i, arg := range server.Args {
 		server.Args[i] = strings.Replace(arg, "/home/ada", dir, 1)

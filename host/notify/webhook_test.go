@@ -33,7 +33,8 @@ var loopback = netguard.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127
 
 func sample() Notice {
 	e := lifecycle.Event{ProtocolVersion: "fcmp/1.0", RunID: "release-1.2", Seq: 7, Type: lifecycle.TypeInputRequired,
-		TS: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Engine: "codex", Meta: lifecycle.Meta{Attempt: 1, LocalSeq: 4},
+		TS: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Engine: "codex",
+		Meta: lifecycle.Meta{Attempt: 1, LocalSeq: 4},
 		Data: json.RawMessage(`{"interaction_id":1,"kind":"confirm","prompt":"Ship <it>?"}`)}
 	return Notice{ID: "release-1.2/7", Endpoint: "r", Attempt: 1, Event: e}
 }

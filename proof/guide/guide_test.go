@@ -71,8 +71,9 @@ func TestTheCommandsForACloneWork(t *testing.T) {
 				}
 			}
 			require.NotEmpty(t, commands)
+			commands += "cp ../interlude/examples/go.sum .\ngo build -o program .\n"
 			commands = strings.ReplaceAll(commands, "../interlude", top)
-			cmd := exec.CommandContext(t.Context(), "bash", "-euc", commands+"cp "+top+"/examples/go.sum .\ngo build -o program .")
+			cmd := exec.CommandContext(t.Context(), "bash", "-euc", commands)
 			cmd.Dir = t.TempDir()
 			cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off")
 			out, err := cmd.CombinedOutput()
