@@ -37,8 +37,8 @@ fi
 modules=()
 while read -r module; do modules=("$module/..." ${modules[@]+"${modules[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 packages=(./store/postgres/... ./engine/acp/... ./proof/page ./engine/agents/... ./lifecycle)
-while read -r folder; do packages+=("$folder"); done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${modules[@]}" |
-	sed "s|^$PWD|.|" | grep -vxFf <(printf '%s\n' "${sequential[@]}"))
+tested=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${modules[@]}") # its failure ends the script, unlike below
+while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$tested" | grep -vxFf <(printf '%s\n' "${sequential[@]}"))
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi

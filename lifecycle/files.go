@@ -55,8 +55,11 @@ func (c *Client) ReadFile(ctx context.Context, id string, question, number int) 
 			break
 		}
 		source, unread := c.proc.Store.Run(ctx, run.ForkedFrom.RunID)
-		if unread != nil { // the run was pruned
+		if errors.Is(unread, ErrNotFound) { // the run was pruned
 			break
+		}
+		if unread != nil {
+			return f, nil, unread
 		}
 		if found, failed := c.readAttached(&source, &f); failed == nil {
 			body, err = found, nil

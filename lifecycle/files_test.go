@@ -10,12 +10,13 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
 // N8 N11: an approval that a fork asks again has the files that its source has attached.
 func TestN8AForkAsksAgainWithTheFiles(t *testing.T) {
-	lc, _ := serveFiles(t, t.TempDir(), writePlan)
+	lc, s := serveFiles(t, t.TempDir(), writePlan)
 	_, err := lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "approve"})
 	require.NoError(t, err)
 	from := "r"
@@ -45,6 +46,21 @@ func TestN8AForkAsksAgainWithTheFiles(t *testing.T) {
 	}
 	_, _, err = lc.ReadFile(t.Context(), "g", 1, 0)
 	require.NoError(t, err)
+
+	elsewhere, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: sourceless{s}, Dir: t.TempDir()})
+	require.NoError(t, err)
+	_, _, err = elsewhere.ReadFile(t.Context(), "f", 1, 0)
+	require.ErrorIs(t, err, store.ErrUnavailable, "the source cannot be read now, and may have the file")
+}
+
+// sourceless is a store that cannot read the run r.
+type sourceless struct{ *memory.Store }
+
+func (s sourceless) Run(ctx context.Context, id string) (store.Run, error) {
+	if id == "r" {
+		return store.Run{}, store.ErrUnavailable
+	}
+	return s.Store.Run(ctx, id)
 }
 
 // attacher asks with files that it has written.

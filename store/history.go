@@ -48,8 +48,8 @@ func EachSettled(ctx context.Context, r RunReader, id string, visit func(*Run, [
 		}
 		if first {
 			run = now
-		} else if !now.CreatedAt.Equal(run.CreatedAt) {
-			return fmt.Errorf("%w: run %s was deleted, and its id used again", ErrNotFound, id)
+		} else if err := checkSameRun(&run, &now); err != nil {
+			return err
 		}
 		if err := CheckHistory(ctx, r, &now, q, page); err != nil {
 			return err
@@ -120,13 +120,24 @@ func (q HistoryQuery) checkOrder(id string, page []interaction.Record) error {
 	return nil
 }
 
-// lostHistory is the error of an incomplete history, unless the run was pruned, or its id reused,
-// since it was read.
+// checkSameRun returns an error if the run was deleted, and its id used again, between two reads.
+func checkSameRun(before, now *Run) error {
+	if now.CreatedAt.Equal(before.CreatedAt) {
+		return nil
+	}
+	return fmt.Errorf("%w: run %s was deleted, and its id used again", ErrNotFound, before.ID)
+}
+
+// lostHistory is the error of an incomplete history: ErrNotFound if the run was deleted since it was
+// read.
 func lostHistory(ctx context.Context, r RunReader, run *Run) error {
 	count, q := 0, HistoryQuery{Limit: MaxBatch}
 	for {
 		now, page, err := r.History(ctx, run.ID, q)
-		if err != nil || !now.CreatedAt.Equal(run.CreatedAt) {
+		if err == nil {
+			err = checkSameRun(run, &now)
+		}
+		if err != nil {
 			return err
 		}
 		if err := q.checkOrder(run.ID, page); err != nil {

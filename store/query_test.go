@@ -170,3 +170,20 @@ func TestAPageThatWouldRepeatIsCorrupt(t *testing.T) {
 		}
 	}
 }
+
+// reused is a RunReader of a run that was deleted, and whose id was used again.
+type reused struct{ store.RunReader }
+
+func (reused) History(_ context.Context, id string, _ store.HistoryQuery) (store.Run, []interaction.Record, error) {
+	return store.Run{ID: id, CreatedAt: noon.Add(time.Second)}, nil, nil
+}
+
+// C7 J6: an incomplete page is never correct, also if its run was deleted after the page was read: a
+// reader without an error would look for the next page after the last record of an empty one.
+func TestAnIncompletePageOfADeletedRunIsNotFound(t *testing.T) {
+	run := store.Run{ID: "a", CreatedAt: noon, Interactions: 2}
+	for _, newest := range []bool{false, true} {
+		q := store.HistoryQuery{Limit: 9, Newest: newest}
+		require.ErrorIs(t, store.CheckHistory(t.Context(), reused{}, &run, q, nil), store.ErrNotFound)
+	}
+}

@@ -167,8 +167,8 @@ func TestJ6ARefusalNamesItsCause(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 }
 
-// N15: code with an unusable schema fails only a turn that would ask with the schema. J5: a turn
-// that sleeps asks nothing, and has not failed.
+// N15: code with an unusable schema fails only a turn that would ask with the schema; a turn that
+// asks is successful. J5: a turn that sleeps asks nothing, and has not failed.
 func TestWhatAnOutcomeCannotHave(t *testing.T) {
 	unusable := engine.AskAll(engine.Question{Kind: engine.OpenText, Prompt: "?", Schema: []byte(`{"type":7}`)})
 	for name, c := range map[string]struct {
@@ -183,6 +183,12 @@ func TestWhatAnOutcomeCannotHave(t *testing.T) {
 		o := unusable
 		o.Process, o.Done = c.process, c.done
 		require.Equal(t, c.code, Read(o, &Terms{}).Process.Code, name)
+	}
+	asks := Read(engine.Outcome{
+		Process: engine.Process{Status: engine.OK}, Questions: []engine.Question{{Prompt: "?"}},
+	}, &Terms{})
+	for _, fact := range []fsm.Facts{fsm.FactProcessOK, fsm.FactQuestionAsked} {
+		require.True(t, asks.facts.Has(fact))
 	}
 	sleeps := func(change func(o *engine.Outcome)) bool {
 		o := engine.Outcome{Process: engine.Process{Status: engine.OK}, Sleep: noon}
@@ -344,4 +350,54 @@ func TestJ14TheOnlyLossIsStored(t *testing.T) {
 	cm, err := Orphan(&run, &OrphanEvidence{At: noon}, HostDefaults{})
 	require.NoError(t, err)
 	require.Equal(t, 1, cm.Run.Losses)
+}
+
+// E2 I4 J5: an orphan is held only while it waits with a session that the engine refuses.
+func TestJ5WhichOrphansAreHeld(t *testing.T) {
+	session := &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}
+	for name, c := range map[string]struct {
+		state   fsm.State
+		session *interaction.SessionHandle
+		held    bool
+	}{
+		"a wait":                   {fsm.StateWaitingUser, session, true},
+		"a wait without a session": {fsm.StateWaitingUser, nil, false},
+		"a queued run":             {fsm.StateQueued, session, false},
+	} {
+		run := parked()
+		run.State, run.Profile, run.Session = c.state, fsm.ProfileResumable, c.session
+		cm, err := Orphan(&run, &OrphanEvidence{At: noon, SessionFault: "refused"}, HostDefaults{Hold: store.HoldOn})
+		require.NoError(t, err, name)
+		require.Equal(t, []bool{c.held, !c.held}, []bool{cm.Run.Held(), cm.Run.State == fsm.StateFailed}, name)
+	}
+}
+
+// B1 J1: the interruption of a turn decides, whatever its outcome would have led to.
+func TestB1J1AnInterruptionOverrulesTheOutcome(t *testing.T) {
+	for name, outcome := range map[string]Evidence{
+		"asks again": {asksAgain: true, question: &interaction.Question{}},
+		"waits":      {children: []string{"c"}},
+		"sleeps":     {sleep: noon.Add(time.Hour)},
+		"has failed": {Process: engine.Process{Status: engine.Failed, Transient: true}, retry: &store.Retry{Max: 9}},
+		"is held":    {Process: engine.Process{Status: engine.Failed, Held: true}},
+		"lost agent": {Process: engine.Process{Status: engine.Interrupted}},
+		"is done":    {facts: fsm.FactDoneMarker},
+	} {
+		for cause, code := range map[error]fsm.Code{
+			engine.ErrTurnTimeout: fsm.CodeTurnTimeout, engine.ErrShutdown: "",
+		} {
+			run, ev := runningRun(), outcome
+			run.Family = &store.Family{Children: 1}
+			ev.Begun, ev.host = true, HostDefaults{OnInterrupt: store.InterruptRepeat, Hold: store.HoldOn}
+			ev.Interrupt(cause)
+			cm, err := Turn(&run, &ev, "n", noon)
+			require.NoError(t, err, name)
+			require.Nil(t, cm.Run.Block, name)
+			if code == "" {
+				require.Equal(t, fsm.StateQueued, cm.Run.State, name)
+				continue
+			}
+			require.Equal(t, code, cm.Run.Error.Code, name)
+		}
+	}
 }

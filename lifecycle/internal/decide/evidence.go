@@ -84,18 +84,18 @@ func Read(o engine.Outcome, terms *Terms) *Evidence {
 		text, cut := bounded(ev.reading.Text, MaxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
-	ev.findQuestions(o)
-	ev.addressQuestion(terms, ev.question)
-	for i := range ev.siblings {
-		ev.addressQuestion(terms, &ev.siblings[i])
-	}
-	ev.limitQuestions()
 	ev.SetProcess(o.Process)
 	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	if len(terms.OutputSchema) > 0 {
 		ev.checkOutput(terms.OutputSchema, d)
 	}
+	ev.findQuestions(o)
+	ev.addressQuestion(terms, ev.question)
+	for i := range ev.siblings {
+		ev.addressQuestion(terms, &ev.siblings[i])
+	}
+	ev.limitQuestions()
 	ev.failUnusableSchema(o)
 	ev.findPause(o)
 	return ev

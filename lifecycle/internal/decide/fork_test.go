@@ -27,6 +27,11 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 		with(&r)
 		return r
 	}
+	asksAgain := func(questions int) func(r *store.Run) {
+		return func(r *store.Run) {
+			r.Session, r.ForkedFrom = nil, &store.ForkPoint{RunID: "before", AsksAgain: questions}
+		}
+	}
 	record := interaction.Record{
 		Question: interaction.Question{ID: 1, Attempt: 2}, Resolution: interaction.UserReply, Response: "yes",
 		Key: "k", Digest: "d",
@@ -57,6 +62,12 @@ func TestJ6WhatAForkInherits(t *testing.T) {
 			From: earlier, Settled: nil}, goOn, "before", "before", false},
 		"a fork without a session": {ForkSource{Run: change(ended, func(r *store.Run) { r.Session = nil }),
 			From: &Origin{RunID: "before"}}, goOn, "", "", false},
+		"a fork that has only asked again": {ForkSource{Run: change(ended, asksAgain(1)), From: earlier,
+			Settled: of(record)}, ForkAt{Question: 1}, "before", "before", false},
+		"a fork whose engine has asked": {ForkSource{Run: change(ended, asksAgain(0)), From: earlier,
+			Settled: of(record)}, ForkAt{Question: 1}, "", "", false},
+		"a fork without a session that has asked again": {ForkSource{Run: change(ended, asksAgain(1)),
+			From: &Origin{RunID: "before"}, Settled: of(record)}, ForkAt{Question: 1}, "", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := Fork(&c.source, &c.at, noon)
@@ -149,4 +160,31 @@ func TestJ6HowAForkFromTheEndBegins(t *testing.T) {
 		_, err := Fork(&ForkSource{Run: failed}, &ForkAt{Answer: &answer}, noon)
 		require.ErrorContains(t, err, "only a text can continue it")
 	}
+}
+
+// J6 N11: the author of a fork answers one of several questions that were asked together, unless the
+// fork must ask another of them again.
+func TestJ6AnAnswerToOneOfSeveralQuestions(t *testing.T) {
+	source := ForkSource{Run: store.Run{ID: "r", State: fsm.StateFailed, Attempt: 2, Profile: fsm.ProfileResumable,
+		Session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}}}
+	for id, attempt := range []int{1, 2, 2} {
+		source.Settled = append(source.Settled, interaction.Record{Question: interaction.Question{ID: id + 1,
+			Attempt: attempt, Kind: interaction.OpenText}, Resolution: interaction.UserReply, Response: "stored"})
+	}
+	given := ForkAt{Answer: &interaction.Reply{Text: "given"}}
+	for i, want := range [][]string{{"given", "stored"}, {"stored", "given"}} {
+		given.Question = i + 2
+		o, err := Fork(&source, &given, noon)
+		require.NoError(t, err)
+		require.Equal(t, want, []string{o.Answers[0].Text, o.Answers[1].Text})
+		require.Len(t, o.History, 3)
+	}
+	approval := &source.Settled[2].Question
+	approval.Kind, approval.Subject = interaction.Approval, &interaction.Subject{Tool: "pay"}
+	given.Question = 2
+	_, err := Fork(&source, &given, noon)
+	require.ErrorContains(t, err, "question 2 was asked together with question 3, which the fork asks again")
+	o, err := Fork(&source, &ForkAt{Question: 3, Answer: &interaction.Reply{Decision: interaction.Approve}}, noon)
+	require.NoError(t, err)
+	require.Equal(t, interaction.Approve, o.Answers[1].Decision)
 }

@@ -37,7 +37,7 @@ type approval struct {
 
 const (
 	policyCalls   = 64   // at one time
-	policyQueue   = 1024 // calls that have not returned, including calls that the node no longer waits for
+	policyQueue   = 1024 // runs that wait for a call; findUndecided finds the others
 	policyHanging = 1024 // calls that have not returned, including abandoned ones
 )
 
