@@ -51,21 +51,15 @@ func (c *Client) HistoryPage(ctx context.Context, id string, query HistoryQuery)
 // History returns all pages of HistoryPage at once, possibly thousands of questions, which may be
 // settled while it reads.
 func (c *Client) History(ctx context.Context, id string) (all []Record, _ error) {
-	if err := c.checkRun(ctx, id); err != nil {
-		return nil, err
-	}
-	for q := (store.HistoryQuery{Limit: store.MaxBatch}); ; {
-		run, page, err := c.readHistory(ctx, id, q)
-		if err == nil && q.After == 0 {
-			err = c.allow(ctx, ActionView, &run, run.FirstOpen())
-		}
+	for q := (HistoryQuery{Limit: store.MaxBatch}); ; {
+		page, err := c.HistoryPage(ctx, id, q)
 		if err != nil {
 			return nil, err
 		}
 		if all = append(all, page.Records...); page.Next == "" {
 			return all, nil
 		}
-		q.After = all[len(all)-1].Question.ID
+		q.After = page.Next
 	}
 }
 

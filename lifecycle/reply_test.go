@@ -479,6 +479,22 @@ func TestI5ReadsOfALongHistoryAreBounded(t *testing.T) {
 		}
 		require.Equal(t, all, pages(HistoryQuery{}))
 		require.Equal(t, all, pages(HistoryQuery{Limit: 1}))
+		whole, err := lc.History(t.Context(), "r")
+		require.NoError(t, err)
+		for i := range whole {
+			require.Equal(t, all[i], whole[i].Question.ID)
+		}
+		require.Len(t, whole, asked)
+		calls := 0
+		guarded, err := NewClient(ClientConfig{Store: s, Authorize: func(context.Context, Access) error {
+			if calls++; calls > 1 {
+				return ErrNotAllowed
+			}
+			return nil
+		}})
+		require.NoError(t, err)
+		_, err = guarded.History(t.Context(), "r")
+		require.ErrorIs(t, err, ErrNotAllowed, "each page is checked: the right may end, or the id be used again")
 		slices.Reverse(all)
 		require.Equal(t, all, pages(HistoryQuery{Newest: true}))
 		require.Equal(t, all, pages(HistoryQuery{Newest: true, Limit: 3}))
