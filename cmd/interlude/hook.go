@@ -204,7 +204,7 @@ func (h *hostFile) newNotices(ctx context.Context, d *console.Database, client *
 	}
 	var queue *notify.SQL
 	if err == nil {
-		queue, err = openQueue(ctx, driver, db)
+		queue, err = forDriver(driver, notify.OpenSQLite, notify.OpenPostgreSQL)(ctx, db)
 	}
 	if err == nil {
 		all.Notifier, err = notify.New(notify.Config{Client: client, Queue: queue, Logger: log, Endpoints: endpoints})
@@ -215,9 +215,10 @@ func (h *hostFile) newNotices(ctx context.Context, d *console.Database, client *
 	return all, nil
 }
 
-func openQueue(ctx context.Context, driver string, db *sql.DB) (*notify.SQL, error) {
+// forDriver returns the function for the database of a driver.
+func forDriver[F any](driver string, onSQLite, onPostgreSQL F) F {
 	if driver == "pgx" {
-		return notify.OpenPostgreSQL(ctx, db)
+		return onPostgreSQL
 	}
-	return notify.OpenSQLite(ctx, db)
+	return onSQLite
 }

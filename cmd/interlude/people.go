@@ -88,11 +88,7 @@ func openPeople(ctx context.Context, d *console.Database) (*signin.Store, *sql.D
 	if err != nil {
 		return nil, nil, err
 	}
-	open := signin.OpenSQLite
-	if driver == "pgx" {
-		open = signin.OpenPostgreSQL
-	}
-	store, err := open(ctx, db)
+	store, err := forDriver(driver, signin.OpenSQLite, signin.OpenPostgreSQL)(ctx, db)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

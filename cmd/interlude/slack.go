@@ -61,13 +61,9 @@ func (h *hostFile) newSlack(ctx context.Context, driver string, db *sql.DB, clie
 	}
 	all, ok := directory.(people.Directory)
 	if !ok {
-		return nil, errors.New("slack needs a directory")
+		return nil, h.explain("directory", errors.New("it lists no people, want the file of people, which slack needs"))
 	}
-	open := slack.OpenSQLite
-	if driver == "pgx" {
-		open = slack.OpenPostgreSQL
-	}
-	messages, err := open(ctx, db)
+	messages, err := forDriver(driver, slack.OpenSQLite, slack.OpenPostgreSQL)(ctx, db)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func TestP4ServeAsksInSlack(t *testing.T) {
 			defer cancel()
 			s := slacktest.New(t)
 			said, stop := serveFile(t, `{"listen": "127.0.0.1:0", "agents": {"d": {"agent": "demo"}}, "directory": "`+file+
-				`", "page": "https://desk.example.com/interlude/", "slack": {"token_env": "SLACK_TOKEN", "channel": "C1",
+				`", "page": "https://desk.example.com/interlude/", "slack": {"token_env": "SLACK_TOKEN", "channel": "CDESK",
 				"api": "`+s.URL+`", `+setting+`},
 				"sign_in": {"tokens": [{"user": "ada", "sha256": "`+hashOf("open")+`"}]}}`,
 				"SLACK_TOKEN="+slacktest.Token, "SLACK_SECRET="+slacktest.Secret, "SLACK_APP_TOKEN="+slacktest.AppToken)

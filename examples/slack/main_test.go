@@ -16,7 +16,7 @@ func TestP4TheProgramAsksInTheChannel(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := slacktest.New(t)
 	for name, value := range map[string]string{"SLACK_TOKEN": slacktest.Token, "SLACK_APP_TOKEN": slacktest.AppToken,
-		"SLACK_API": s.URL, "SLACK_CHANNEL": "C1"} {
+		"SLACK_API": s.URL, "SLACK_CHANNEL": "CDESK"} {
 		t.Setenv(name, value)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -26,7 +26,7 @@ func (s *Store) Leave(ctx context.Context, person string, now time.Time) error {
 		return fmt.Errorf("signin: the person is %.80q, want at most %d bytes without hidden characters", person,
 			lifecycle.MaxReplyActor)
 	}
-	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES (?, ?, ?)
+	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES ($1, $2, $3)
 	ON CONFLICT (what) DO NOTHING`, "left:"+FoldID(person), now.UnixMicro(), forever.UnixMicro())
 	return errors.Join(err, s.EndSessions(ctx, person, now))
 }
@@ -34,7 +34,7 @@ func (s *Store) Leave(ctx context.Context, person string, now time.Time) error {
 // Return ends Leave: the person may sign in again. False if the person had not left. Ended sessions
 // and tokens stay ended.
 func (s *Store) Return(ctx context.Context, person string) (bool, error) {
-	n, err := s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE what = ?`, "left:"+FoldID(person))
+	n, err := s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE what = $1`, "left:"+FoldID(person))
 	s.forget()
 	return n > 0, err
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,8 +17,8 @@ import (
 // Store keeps the keys of cookies, ended sessions and tokens in three tables of a database. It is
 // safe for concurrent use, also by several processes. The host closes the database.
 type Store struct {
-	db       *sql.DB
-	numbered bool // the placeholders are $1, $2, …, not ?
+	// SQLite numbers parameters by their first appearance, so each statement names $1, $2, … in order.
+	db *sql.DB
 
 	mu     sync.Mutex           // guards the fields below
 	loaded time.Time            // when the fields below were read
@@ -65,7 +64,9 @@ func OpenSQLite(ctx context.Context, db *sql.DB) (*Store, error) {
 // OpenPostgreSQL returns the store in a PostgreSQL database, in the first schema of its search path,
 // and creates its tables if they are missing.
 func OpenPostgreSQL(ctx context.Context, db *sql.DB) (*Store, error) {
-	return (&Store{db: db, numbered: true}).migrate(ctx, strings.Replace(schema, "BLOB", "BYTEA", 1))
+	// The lock serializes processes that create the tables at the same time.
+	return (&Store{db: db}).migrate(ctx, "SELECT pg_advisory_xact_lock(7243392512);\n"+
+		strings.Replace(schema, "BLOB", "BYTEA", 1))
 }
 
 func (s *Store) migrate(ctx context.Context, schema string) (*Store, error) {
@@ -74,9 +75,6 @@ func (s *Store) migrate(ctx context.Context, schema string) (*Store, error) {
 		return nil, fmt.Errorf("signin: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if s.numbered { // serializes processes that create the tables at the same time
-		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(7243392512)`)
-	}
 	for statement := range strings.SplitSeq(schema, ";\n") {
 		if err == nil {
 			_, err = tx.ExecContext(ctx, statement)
@@ -89,24 +87,6 @@ func (s *Store) migrate(ctx context.Context, schema string) (*Store, error) {
 		return nil, fmt.Errorf("signin: create tables: %w", err)
 	}
 	return s, nil
-}
-
-// text replaces the placeholders for the database.
-func (s *Store) text(query string) string {
-	if !s.numbered {
-		return query
-	}
-	var b strings.Builder
-	n := 0
-	for _, r := range query {
-		if r == '?' {
-			n++
-			b.WriteString("$" + strconv.Itoa(n))
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // fresh is how long a process uses the rows that it has read.
@@ -139,7 +119,7 @@ func (s *Store) load(ctx context.Context, now time.Time) error {
 	ended, left := make(map[string]time.Time), make(map[string]bool)
 	if err == nil {
 		// States of used sign-ins are not loaded: they are only inserted, and can be many.
-		err = s.each(ctx, `SELECT what, at FROM interlude_signin_ended WHERE until > ? AND what NOT LIKE 'state:%'`,
+		err = s.each(ctx, `SELECT what, at FROM interlude_signin_ended WHERE until > $1 AND what NOT LIKE 'state:%'`,
 			[]any{now.UnixMicro()},
 			func(scan func(...any) error) error {
 				var what string
@@ -168,7 +148,7 @@ func (s *Store) load(ctx context.Context, now time.Time) error {
 }
 
 func (s *Store) each(ctx context.Context, query string, args []any, row func(scan func(...any) error) error) error {
-	rows, err := s.db.QueryContext(ctx, s.text(query), args...)
+	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -182,7 +162,7 @@ func (s *Store) each(ctx context.Context, query string, args []any, row func(sca
 }
 
 func (s *Store) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := s.db.ExecContext(ctx, s.text(query), args...)
+	result, err := s.db.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, fmt.Errorf("signin: %w", err)
 	}
@@ -204,10 +184,10 @@ func (s *Store) newestKey(ctx context.Context, now time.Time, lifetime time.Dura
 	}
 	newest = key{rand.Text(), make([]byte, 32), now}
 	_, _ = rand.Read(newest.secret) // never fails
-	_, err = s.exec(ctx, `INSERT INTO interlude_signin_keys (id, secret, created) VALUES (?, ?, ?)`, newest.id,
+	_, err = s.exec(ctx, `INSERT INTO interlude_signin_keys (id, secret, created) VALUES ($1, $2, $3)`, newest.id,
 		newest.secret, now.UnixMicro())
 	if err == nil {
-		_, err = s.exec(ctx, `DELETE FROM interlude_signin_keys WHERE created < ?`,
+		_, err = s.exec(ctx, `DELETE FROM interlude_signin_keys WHERE created < $1`,
 			now.Add(-keyAge-lifetime).UnixMicro())
 	}
 	s.forget()
@@ -241,10 +221,10 @@ func (s *Store) keyOf(ctx context.Context, id string, now time.Time) (found key,
 
 // end records that something is over from now on; false if it was before.
 func (s *Store) end(ctx context.Context, what string, now, until time.Time) (first bool, _ error) {
-	n, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES (?, ?, ?) ON CONFLICT (what)
+	n, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES ($1, $2, $3) ON CONFLICT (what)
 	DO NOTHING`, what, now.UnixMicro(), until.UnixMicro())
 	if err == nil {
-		_, err = s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE until <= ?`, now.UnixMicro())
+		_, err = s.exec(ctx, `DELETE FROM interlude_signin_ended WHERE until <= $1`, now.UnixMicro())
 	}
 	if !strings.HasPrefix(what, "state:") { // states of sign-ins are not loaded
 		s.forget()
@@ -256,14 +236,14 @@ func (s *Store) end(ctx context.Context, what string, now, until time.Time) (fir
 // revokes the person's tokens. New sign-ins are the provider's decision: see Leave.
 func (s *Store) EndSessions(ctx context.Context, person string, now time.Time) error {
 	folded := FoldID(person)
-	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES (?, ?, ?) ON CONFLICT (what)
+	_, err := s.exec(ctx, `INSERT INTO interlude_signin_ended (what, at, until) VALUES ($1, $2, $3) ON CONFLICT (what)
 	DO UPDATE SET at = excluded.at, until = excluded.until`, "person:"+folded, now.UnixMicro(),
 		now.Add(maxLifetime).UnixMicro())
 	tokens, listed := s.Tokens(ctx)
 	err = errors.Join(err, listed)
 	for _, t := range tokens {
 		if FoldID(t.Person) == folded {
-			_, revoked := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE id = ?`, t.ID)
+			_, revoked := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE id = $1`, t.ID)
 			err = errors.Join(err, revoked)
 		}
 	}

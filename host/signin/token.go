@@ -71,7 +71,7 @@ func (s *Store) CreateToken(ctx context.Context, t Token, now time.Time) (token 
 		expires = t.Expires.UnixMicro()
 	}
 	_, err := s.exec(ctx, `INSERT INTO interlude_signin_tokens (id, hash, person, groups_of, scope, created, expires)
-	VALUES (?, ?, ?, ?, ?, ?, ?)`, t.ID, t.hash, t.Person, strings.Join(t.Groups, "\n"), string(t.Scope),
+	VALUES ($1, $2, $3, $4, $5, $6, $7)`, t.ID, t.hash, t.Person, strings.Join(t.Groups, "\n"), string(t.Scope),
 		now.UnixMicro(), expires)
 	s.forget()
 	return token, t, err
@@ -108,7 +108,7 @@ func (s *Store) Tokens(ctx context.Context) (all []Token, _ error) {
 
 // RevokeToken deletes a token by its ID; false if it does not exist.
 func (s *Store) RevokeToken(ctx context.Context, id string) (bool, error) {
-	n, err := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE id = ?`, id)
+	n, err := s.exec(ctx, `DELETE FROM interlude_signin_tokens WHERE id = $1`, id)
 	s.forget()
 	return n > 0, err
 }

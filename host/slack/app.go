@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/slack-go/slack"
 
+	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -66,7 +67,7 @@ func (a *App) Send(ctx context.Context, n notify.Notice) error {
 	if err := e.Decode(&about); err != nil || about.Question == 0 {
 		return nil //nolint:nilerr // the event is not about a question
 	}
-	open, err := a.show(ctx, e.RunID, about.Question, nil, true)
+	open, err := a.show(ctx, e.RunID, about.Question, message{}, true)
 	if err != nil || !open || e.Type != lifecycle.TypeReminder && e.Type != lifecycle.TypeEscalated {
 		return classify(err)
 	}
@@ -86,7 +87,7 @@ func (a *App) sendEnd(ctx context.Context, run string) error {
 			continue
 		}
 		shown[m.Question] = true
-		if _, err := a.show(ctx, run, m.Question, nil, false); err != nil {
+		if _, err := a.show(ctx, run, m.Question, message{}, false); err != nil {
 			return classify(err)
 		}
 	}
@@ -101,17 +102,21 @@ type message struct{ channel, ts string }
 const maxRewrites = 5
 
 // show rewrites the question's messages to its current state. It rewrites the message pressed in
-// any case, known or not; nil: none. With post, it also posts an open question where the message
-// is missing. Only the notifier sets post, since it handles one event of a run at a time. show
-// reports whether the question is open.
+// any case, known or not; the zero message: none. With post, it also posts an open question where
+// the message is missing. Only the notifier sets post, since it handles one event of a run at a
+// time. show reports whether the question is open.
 //
-// Several processes may do this at once, and the last writer may have read an older state. So
-// each process reads the question again after a write, and repeats until its last write shows the
-// current state, whatever other processes have stored about their writes.
-func (a *App) show(ctx context.Context, run string, question int, pressed *message, post bool) (
+// Several processes may do this at once. The last writer may have read an older state, and another
+// process may be the last to save its Message.Shown. So each process reads the question again after
+// a write, and repeats until its own last write shows the current state, whatever Message.Shown
+// says. Then the last write of all processes shows the current state.
+func (a *App) show(ctx context.Context, run string, question int, pressed message, post bool) (
 	open bool, _ error,
 ) {
-	mine := make(map[message]string)
+	wrote := make(map[message]string)
+	if pressed.channel != "" && pressed.ts != "" {
+		wrote[pressed] = "" // it may show any state
+	}
 	for range maxRewrites {
 		record, err := a.config.Client.Question(ctx, run, question)
 		if errors.Is(err, lifecycle.ErrNotFound) { // pruned; its messages stay as they are
@@ -121,19 +126,19 @@ func (a *App) show(ctx context.Context, run string, question int, pressed *messa
 			return false, err
 		}
 		open = record.Resolution == ""
-		wrote, err := a.showRecord(ctx, run, &record, pressed, post, mine)
-		if err != nil || !wrote {
+		current, err := a.showRecord(ctx, run, &record, post, wrote)
+		if err != nil || current {
 			return open, err
 		}
-		pressed = nil
 	}
 	return open, nil
 }
 
-// showRecord shows one state of the question. mine has the seals of the cards that this call of
-// show has written. It reports whether it wrote a message.
-func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, pressed *message, post bool,
-	mine map[message]string) (wrote bool, _ error,
+// showRecord shows one state of the question. wrote has the seal of the last card that this call of
+// show has written to each message, and is updated. showRecord reports whether all messages already
+// showed this state.
+func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, post bool,
+	wrote map[message]string) (current bool, _ error,
 ) {
 	q := &r.Question
 	known, err := a.config.Messages.Of(ctx, run, q.ID)
@@ -147,73 +152,71 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 		}
 	}
 	var failed []error
-	others := maps.Clone(mine)
+	current = true
+	others := maps.Clone(wrote)
 	for i := range known {
 		m := &known[i]
-		delete(others, message{m.Channel, m.TS})
-		here := slices.Contains(places, m.Place)
 		if m.TS == "" { // a process ended while it posted this message
 			continue
 		}
-		again := pressed != nil && *pressed == message{m.Channel, m.TS}
-		c := a.cardOf(run, r, here)
-		if last, written := mine[message{m.Channel, m.TS}]; m.Shown == c.seal && !again &&
-			(!written || last == c.seal) {
+		at := message{m.Channel, m.TS}
+		delete(others, at)
+		c := a.cardOf(run, r, slices.Contains(places, m.Place))
+		if last, ok := wrote[at]; m.Shown == c.seal && (!ok || last == c.seal) {
 			continue
 		}
-		wrote = true
-		mine[message{m.Channel, m.TS}] = c.seal
+		current = false
+		wrote[at] = c.seal
 		m.Shown = "" // unknown if the process ends during the write
 		err := a.config.Messages.Save(ctx, *m)
 		if err == nil {
-			err = a.rewrite(ctx, message{m.Channel, m.TS}, &c)
+			err = a.rewrite(ctx, at, &c)
 		}
-		if err != nil {
-			failed = append(failed, err)
-			continue
+		if err == nil {
+			m.Shown = c.seal
+			err = a.config.Messages.Save(ctx, *m)
 		}
-		m.Shown = c.seal
-		failed = append(failed, a.config.Messages.Save(ctx, *m))
-		if again {
-			pressed = nil
-		}
+		failed = append(failed, err)
 	}
-	if pressed != nil { // a second copy of the message, or the run has ended
-		others[*pressed] = ""
-	}
-	for at, last := range others {
+	for at, last := range others { // a second copy of the message, or the run has ended
 		if c := a.cardOf(run, r, true); c.seal != last {
-			wrote = true
-			mine[at] = c.seal
+			current = false
+			wrote[at] = c.seal
 			failed = append(failed, a.rewrite(ctx, at, &c))
 		}
 	}
 	if !post || q.Hidden(a.config.Client.Now()) {
-		return wrote, errors.Join(failed...)
+		return current, errors.Join(failed...)
+	}
+	if r.Resolution == "" && len(places) == 0 && len(known) == 0 {
+		a.config.Logger.Info("slack: a question is posted nowhere, because Config.Places returned no place", "run", run,
+			"question", q.ID)
 	}
 	for _, place := range places {
 		at := slices.IndexFunc(known, func(m Message) bool { return m.Place == place })
 		if at >= 0 && known[at].TS != "" {
 			continue
 		}
-		wrote = true
-		failed = append(failed, a.post(ctx, run, r, place, at >= 0))
+		current = false
+		m, err := a.post(ctx, run, r, place, at >= 0)
+		if m.TS != "" {
+			wrote[message{m.Channel, m.TS}] = m.Shown
+		}
+		failed = append(failed, err)
 	}
-	return wrote, errors.Join(failed...)
+	return current, errors.Join(failed...)
 }
 
 // places returns the places at which the host wants the open question.
-func (a *App) places(ctx context.Context, run string, q *lifecycle.Question) (all []string, err error) {
+func (a *App) places(ctx context.Context, run string, q *lifecycle.Question) (all []string, _ error) {
 	r, err := a.config.Client.Get(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("slack: Config.Places panicked: %v", p)
-		}
-	}()
-	all, err = a.config.Places(ctx, &r, q)
+	err = front.Guard(func() (err error) {
+		all, err = a.config.Places(ctx, &r, q)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("slack: Config.Places: %w", err)
 	}
@@ -232,47 +235,53 @@ func (c *card) options() sdk.MsgOption {
 // post posts an open question, and stores its place before and after. If the process ends in
 // between, the next call finds the message by its metadata, or posts it twice. A second copy is
 // harmless: the buttons of both copies belong to the same question.
-func (a *App) post(ctx context.Context, run string, r *lifecycle.Record, place string, begun bool) error {
-	m := Message{Run: run, Question: r.Question.ID, Place: place}
-	c := a.cardOf(run, r, true)
+func (a *App) post(ctx context.Context, run string, r *lifecycle.Record, place string, begun bool) (
+	m Message, err error,
+) {
+	m = Message{Run: run, Question: r.Question.ID, Place: place}
 	key := valueOf(run, &r.Question)
-	var at message
 	if begun {
-		at = a.find(ctx, place, key)
-	} else if err := a.config.Messages.Save(ctx, m); err != nil {
-		return err
+		m.Channel, m.TS, err = a.find(ctx, place, key)
+	} else {
+		err = a.config.Messages.Add(ctx, m)
 	}
-	if at.ts == "" {
-		var err error
-		at.channel, at.ts, err = a.api.PostMessageContext(ctx, place, c.options(),
+	if err != nil {
+		return m, err
+	}
+	if m.TS == "" {
+		c := a.cardOf(run, r, true)
+		m.Channel, m.TS, err = a.api.PostMessageContext(ctx, place, c.options(),
 			sdk.MsgOptionMetadata(sdk.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": key}}))
 		if err != nil {
-			return fmt.Errorf("slack: posting to %s: %w", place, err)
+			return m, fmt.Errorf("slack: posting to %s: %w", place, err)
 		}
 		m.Shown = c.seal
 	}
-	m.Channel, m.TS = at.channel, at.ts
-	return a.config.Messages.Save(ctx, m)
+	return m, a.config.Messages.Save(ctx, m)
 }
 
 // metadataType marks the messages of this package.
 const metadataType = "interlude_question"
 
-// find returns the message with this key that was posted before; an empty message if it finds
-// none.
-func (a *App) find(ctx context.Context, place, key string) message {
+// find returns the message with this key that was posted before; empty if it finds none, or if Slack
+// refuses to list the messages. Without an answer of Slack it returns an error: the next attempt
+// looks again.
+func (a *App) find(ctx context.Context, place, key string) (channel, ts string, _ error) {
 	history, err := a.api.GetConversationHistoryContext(ctx, &sdk.GetConversationHistoryParameters{ChannelID: place,
 		Limit: 100, IncludeAllMetadata: true})
+	if err != nil && codeOf(err) == "" {
+		return "", "", fmt.Errorf("slack: looking for a message in %s: %w", place, err)
+	}
 	if err != nil {
 		a.config.Logger.Info("slack: cannot look for a message; it may be posted twice", "place", place, "err", err)
-		return message{}
+		return "", "", nil
 	}
 	for _, m := range history.Messages {
 		if m.Metadata.EventType == metadataType && m.Metadata.EventPayload["key"] == key {
-			return message{place, m.Timestamp}
+			return place, m.Timestamp, nil
 		}
 	}
-	return message{}
+	return "", "", nil
 }
 
 // rewrite replaces the content of a message. A message that was deleted, or can no longer be edited,

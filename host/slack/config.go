@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	sdk "github.com/slack-go/slack"
@@ -31,8 +32,8 @@ type Config struct {
 	// Client reads questions on the host's behalf; people answer as themselves.
 	Client *lifecycle.Client
 	// Token is the bot's token (xoxb-…), with the scopes chat:write and, for direct messages,
-	// im:write. With channels:history (or groups:history, im:history) a message whose posting was
-	// interrupted is found again; without it, it is posted twice.
+	// im:write. With channels:history (or groups:history) a message in a channel whose posting was
+	// interrupted is found again; without it, and in direct messages, it is posted twice.
 	Token string
 	// SigningSecret verifies that requests come from Slack.
 	SigningSecret string
@@ -86,6 +87,8 @@ func (c *Config) complete() error {
 		return errConfig("Places", "a function")
 	case c.Claim < 0:
 		return errConfig("Claim", "no negative duration")
+	case c.API != "" && !strings.HasSuffix(c.API, "/"):
+		return errConfig("API", "an address with a trailing slash")
 	}
 	c.Claim = cmp.Or(c.Claim, DefaultClaim)
 	c.API = cmp.Or(c.API, sdk.APIURL)

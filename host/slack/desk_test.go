@@ -121,7 +121,7 @@ func (d *desk) start() {
 	require.NoError(d, err)
 	cfg := slack.Config{Client: d.host.Client, Token: slacktest.Token, SigningSecret: slacktest.Secret,
 		AppToken: slacktest.AppToken, Messages: messages, API: d.slack.URL, Person: who, Logger: quiet,
-		Places: slack.Channel("C1"),
+		Places: slack.Channel("CDESK"),
 		Page:   func(run string, _ int) string { return "https://desk.example.com/#/inbox/" + run }}
 	if d.change != nil {
 		d.change(&cfg)

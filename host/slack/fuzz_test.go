@@ -12,11 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/slack"
 	"github.com/interlude-go/interlude/host/slack/slacktest"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/store/memory"
 )
 
 // P5: no payload, even with a valid signature, crashes the decoder or reaches a question without
@@ -25,9 +23,9 @@ func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{``, `{}`, `{"type":"block_actions","user":{"id":"U1"},"actions":[{}]}`,
 		`{"type":"block_actions","user":{"id":"UADA","team_id":"T1"},"actions":[{"action_id":"approve","value":"1.` +
 			strings.Repeat("0", 64) + `.r1"}]}`,
-		`{"type":"block_actions","user":{"id":"UADA"},"container":{"channel_id":"C1","message_ts":"1.1"},` +
+		`{"type":"block_actions","user":{"id":"UADA"},"container":{"channel_id":"CDESK","message_ts":"1.1"},` +
 			`"actions":[{"action_id":"option-99","value":"1.` + strings.Repeat("0", 64) + `.r1"}]}`,
-		`{"type":"view_submission","user":{"id":"UADA"},"view":{"callback_id":"answer","private_metadata":"C1 1.1 1.` +
+		`{"type":"view_submission","user":{"id":"UADA"},"view":{"callback_id":"answer","private_metadata":"CDESK 1.1 1.` +
 			strings.Repeat("0", 64) + `.r1","state":{"values":{"input-0":{"value":{"value":"x"}}}}}}`,
 		`{"type":"view_closed","user":{"id":"U1"}}`,
 		`{"type":"view_submission","user":{"id":"U1"},"view":{"callback_id":"answer","private_metadata":"a b"}}`} {
@@ -37,22 +35,7 @@ func FuzzPayload(f *testing.F) {
 		_, _ = w.Write([]byte(`{"ok":true}`))
 	}))
 	f.Cleanup(api.Close)
-	ctx, stop := context.WithCancel(context.Background())
-	f.Cleanup(stop)
-	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Logger: slog.New(slog.DiscardHandler),
-		Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
-			return engine.Ask(refund), nil
-		})})
-	require.NoError(f, err)
-	go func() { _ = lc.Serve(ctx) }()
-	_, err = lc.Submit(ctx, lifecycle.Spec{ID: "r1", Prompt: "Go."})
-	require.NoError(f, err)
-	for event, err := range lc.Events(ctx, "r1", 0) {
-		require.NoError(f, err)
-		if event.Type == lifecycle.TypeInputRequired {
-			break
-		}
-	}
+	lc, _ := asking(f)
 	app, err := slack.New(slack.Config{Client: lc.Client, Token: slacktest.Token, SigningSecret: slacktest.Secret,
 		Messages: new(slack.Memory), API: api.URL + "/", Logger: slog.New(slog.DiscardHandler),
 		Person: func(_ context.Context, _, user string) (lifecycle.Actor, error) {

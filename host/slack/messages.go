@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -32,7 +31,10 @@ type Messages interface {
 	// Of returns the messages of a question, or of all questions of the run if question is 0, ordered by
 	// question and place.
 	Of(ctx context.Context, run string, question int) ([]Message, error)
-	// Save adds or replaces the message of a question at a place.
+	// Add adds the message of a question at a place. If there is one already, it stays.
+	Add(ctx context.Context, m Message) error
+	// Save replaces the message of a question at a place. If there is none, Save does nothing:
+	// another process has forgotten the run.
 	Save(ctx context.Context, m Message) error
 	// Forget removes the messages of the run.
 	Forget(ctx context.Context, run string) error
@@ -56,7 +58,6 @@ func (m *Memory) find(of *Message) (int, bool) {
 	})
 }
 
-// Of implements Messages.
 func (m *Memory) Of(_ context.Context, run string, question int) (all []Message, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,19 +68,24 @@ func (m *Memory) Of(_ context.Context, run string, question int) (all []Message,
 	return all, nil
 }
 
-// Save implements Messages.
-func (m *Memory) Save(_ context.Context, saved Message) error {
+func (m *Memory) Add(_ context.Context, added Message) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, found := m.find(&saved)
-	if !found {
-		m.all = slices.Insert(m.all, at, saved)
+	if at, found := m.find(&added); !found {
+		m.all = slices.Insert(m.all, at, added)
 	}
-	m.all[at] = saved
 	return nil
 }
 
-// Forget implements Messages.
+func (m *Memory) Save(_ context.Context, saved Message) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, found := m.find(&saved); found {
+		m.all[at] = saved
+	}
+	return nil
+}
+
 func (m *Memory) Forget(_ context.Context, run string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,8 +96,8 @@ func (m *Memory) Forget(_ context.Context, run string) error {
 // SQL stores Messages in the table interlude_slack_messages of the host's database, with any
 // driver. The host closes the database.
 type SQL struct {
-	db       *sql.DB
-	numbered bool // the placeholders are $1, $2, …, not ?
+	// SQLite numbers parameters by their first appearance, so each statement names $1, $2, … in order.
+	db *sql.DB
 }
 
 // Schema creates the table. OpenSQLite and OpenPostgreSQL execute it.
@@ -109,27 +115,27 @@ const Schema = `CREATE TABLE IF NOT EXISTS interlude_slack_messages (
 // OpenSQLite returns the messages in a SQLite database, and creates the table if necessary. It may be
 // the database of notify.OpenSQLite; see there.
 func OpenSQLite(ctx context.Context, db *sql.DB) (*SQL, error) {
-	s := &SQL{db: db}
-	return s, s.migrate(ctx)
+	s := &SQL{db}
+	return s, s.migrate(ctx, Schema)
 }
 
 // OpenPostgreSQL returns the messages in a PostgreSQL database, in the first schema of its search
 // path, and creates the table if necessary.
 func OpenPostgreSQL(ctx context.Context, db *sql.DB) (*SQL, error) {
-	s := &SQL{db: db, numbered: true}
-	return s, s.migrate(ctx)
+	s := &SQL{db}
+	// The lock serializes processes that create the table at the same time.
+	return s, s.migrate(ctx, `SELECT pg_advisory_xact_lock(7243392513)`, Schema)
 }
 
-func (s *SQL) migrate(ctx context.Context) error {
+func (s *SQL) migrate(ctx context.Context, statements ...string) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("slack: table interlude_slack_messages: %w", err)
 	}
-	if s.numbered { // serializes concurrent creation
-		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(7243392512)`)
-	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, Schema)
+	for _, statement := range statements {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, statement)
+		}
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("slack: table interlude_slack_messages: %w", err), tx.Rollback())
@@ -137,10 +143,9 @@ func (s *SQL) migrate(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// Of implements Messages.
 func (s *SQL) Of(ctx context.Context, run string, question int) (all []Message, _ error) {
-	rows, err := s.db.QueryContext(ctx, s.text(`SELECT run, question, place, channel, ts, shown, reminded
-	FROM interlude_slack_messages WHERE run = ? AND (question = ? OR ? = 0) ORDER BY question, place`), run, question,
+	rows, err := s.db.QueryContext(ctx, `SELECT run, question, place, channel, ts, shown, reminded
+	FROM interlude_slack_messages WHERE run = $1 AND (question = $2 OR $3 = 0) ORDER BY question, place`, run, question,
 		question)
 	if err != nil {
 		return nil, err
@@ -157,33 +162,20 @@ func (s *SQL) Of(ctx context.Context, run string, question int) (all []Message, 
 	return all, rows.Err()
 }
 
-// Save implements Messages.
+func (s *SQL) Add(ctx context.Context, m Message) error {
+	_, err := s.db.ExecContext(ctx, `INSERT INTO interlude_slack_messages
+	(run, question, place, channel, ts, shown, reminded) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	ON CONFLICT (run, question, place) DO NOTHING`, m.Run, m.Question, m.Place, m.Channel, m.TS, m.Shown, m.Reminded)
+	return err
+}
+
 func (s *SQL) Save(ctx context.Context, m Message) error {
-	_, err := s.db.ExecContext(ctx, s.text(`INSERT INTO interlude_slack_messages
-	(run, question, place, channel, ts, shown, reminded) VALUES (?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (run, question, place) DO UPDATE SET channel = excluded.channel, ts = excluded.ts,
-		shown = excluded.shown, reminded = excluded.reminded`), m.Run, m.Question, m.Place, m.Channel, m.TS, m.Shown,
-		m.Reminded)
+	_, err := s.db.ExecContext(ctx, `UPDATE interlude_slack_messages SET channel = $1, ts = $2, shown = $3, reminded = $4
+	WHERE run = $5 AND question = $6 AND place = $7`, m.Channel, m.TS, m.Shown, m.Reminded, m.Run, m.Question, m.Place)
 	return err
 }
 
-// Forget implements Messages.
 func (s *SQL) Forget(ctx context.Context, run string) error {
-	_, err := s.db.ExecContext(ctx, s.text(`DELETE FROM interlude_slack_messages WHERE run = ?`), run)
+	_, err := s.db.ExecContext(ctx, `DELETE FROM interlude_slack_messages WHERE run = $1`, run)
 	return err
-}
-
-func (s *SQL) text(statement string) string {
-	if !s.numbered {
-		return statement
-	}
-	parts := strings.Split(statement, "?")
-	var b strings.Builder
-	for i, part := range parts {
-		if i > 0 {
-			b.WriteString("$" + strconv.Itoa(i))
-		}
-		b.WriteString(part)
-	}
-	return b.String()
 }

@@ -123,7 +123,7 @@ func (in *input) choices() bool {
 }
 
 func (in *input) label() string {
-	if in.property.Title != "" {
+	if strings.TrimSpace(in.property.Title) != "" {
 		return interaction.VisibleProse(in.property.Title)
 	}
 	return interaction.Visible(in.name)
@@ -145,7 +145,7 @@ func (m *modal) view(q *lifecycle.Question, metadata string) sdk.ModalViewReques
 			blocks = append(blocks, in.list()...)
 		}
 		block := sdk.NewInputBlock(blockInput+strconv.Itoa(i), plain(cut(in.label(), maxHint)), nil, in.element())
-		if d := in.property.Description; d != "" {
+		if d := in.property.Description; strings.TrimSpace(d) != "" {
 			block.Hint = plain(cut(interaction.VisibleProse(d), maxHint))
 		} else if in.property.Format == "date-time" {
 			block.Hint = plain("For example 2026-12-01T15:00:00Z")

@@ -57,8 +57,8 @@ const orderSchema = `{"type":"object","properties":{
 	"express":{"type":"boolean","title":"Express"},
 	"color":{"type":"string","oneOf":[{"const":"r","title":"Red & round"},{"const":"g","title":"Green"}]},
 	"extras":{"type":"array","items":{"type":"string","enum":["bag","card"]}},
-	"day":{"type":"string","format":"date"},
-	"mail":{"type":"string","format":"email"},
+	"day":{"type":"string","format":"date","title":" "},
+	"mail":{"type":"string","format":"email","description":"\t"},
 	"at":{"type":"string","format":"date-time"}},
 	"required":["order","items","color"]}`
 
@@ -68,15 +68,15 @@ func TestP1AFormIsEnteredInAModal(t *testing.T) {
 	m := d.ask("r1", lifecycle.Spec{})[0]
 	d.press("ada", m, "form")
 	d.modal("ada")
-	r, err := d.slack.Submit("ada", map[string]string{"Order": "A1", "items": "0", "color": "Green"})
+	r, err := d.slack.Submit("ada", map[string]string{"Order": "A-17", "items": "0", "color": "Green"})
 	require.NoError(t, err)
 	require.Contains(t, r.Errors()["input-1"], "items", "it says what is wrong")
-	r, err = d.slack.Submit("ada", map[string]string{"Order": "A1", "items": "3", "price": "12.50", "Express": "No",
+	r, err = d.slack.Submit("ada", map[string]string{"Order": "A-17", "items": "3", "price": "12.50", "Express": "No",
 		"color": "Red & round", "extras": "bag\ncard", "day": "2026-12-01", "mail": "ada@example.com",
 		"at": "2026-12-01T15:00:00Z"})
 	require.NoError(t, err)
 	require.Empty(t, r.Body)
-	require.JSONEq(t, `{"order":"A1","items":3,"price":12.50,"express":false,"color":"r","extras":["bag","card"],
+	require.JSONEq(t, `{"order":"A-17","items":3,"price":12.50,"express":false,"color":"r","extras":["bag","card"],
 		"day":"2026-12-01","mail":"ada@example.com","at":"2026-12-01T15:00:00Z"}`, string(d.record("r1", 1).Value))
 	d.shows(m, "Answered by ada (slack)")
 }

@@ -324,11 +324,7 @@ func (a *App) finish(ctx context.Context, p *press, r *result, late bool) {
 	if !r.rewrite {
 		return
 	}
-	var pressed *message
-	if p.at.ts != "" && p.at.channel != "" {
-		pressed = &p.at
-	}
-	if _, err := a.show(ctx, p.run, p.question, pressed, false); err != nil {
+	if _, err := a.show(ctx, p.run, p.question, p.at, false); err != nil {
 		a.config.Logger.Warn("slack: a message was not rewritten; its event rewrites it", "err", err)
 	}
 }

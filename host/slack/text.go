@@ -70,16 +70,16 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// plain returns a text object in which Slack interprets nothing.
+// plain returns a text object in which Slack interprets nothing. Slack would refuse a blank text.
 func plain(text string) *sdk.TextBlockObject {
-	return sdk.NewTextBlockObject(sdk.PlainTextType, escape.Replace(text), false, false)
-}
-
-// section returns a block of text. Slack would refuse a blank text.
-func section(text string) sdk.Block {
 	if strings.TrimSpace(text) == "" {
 		text = "–"
 	}
+	return sdk.NewTextBlockObject(sdk.PlainTextType, escape.Replace(text), false, false)
+}
+
+// section returns a block of text.
+func section(text string) sdk.Block {
 	return sdk.NewSectionBlock(plain(text), nil, nil)
 }
 

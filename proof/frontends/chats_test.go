@@ -115,7 +115,7 @@ var settledInSlack = regexp.MustCompile(`already settled\. (?:Answered by (\w+)|
 // inSlack is a person who submits a modal in Slack.
 func (w *world) inSlack(ctx context.Context, q asked) outcome {
 	body, err := slacktest.Encode(slacktest.Submission("judy", []byte(`{"callback_id":"answer","private_metadata":`+
-		`"C1 1.1 1.`+q.Digest()+`.`+q.run+`"}`), map[string]any{"input-0": map[string]any{
+		`"CDESK 1.1 1.`+q.Digest()+`.`+q.run+`"}`), map[string]any{"input-0": map[string]any{
 		"value": map[string]string{"type": "plain_text_input", "value": "judy was"}}}))
 	if err != nil {
 		return wrong("%v", err)

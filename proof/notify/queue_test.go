@@ -81,14 +81,15 @@ func TestP4MessagesKeepTheirPromises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := open()
 			require.NoError(t, err)
-			all := []slack.Message{{Run: "a", Question: 1, Place: "C1"}, {Run: "a", Question: 2, Place: "C1"},
-				{Run: "a", Question: 2, Place: "U2", Channel: "D2", TS: "1.2", Shown: "s", Reminded: 7},
-				{Run: "b", Question: 2, Place: "C1"}}
+			all := []slack.Message{{Run: "a", Question: 1, Place: "CDESK"}, {Run: "a", Question: 2, Place: "CDESK"},
+				{Run: "a", Question: 2, Place: "UBOB", Channel: "DBOB", TS: "1.2", Shown: "s", Reminded: 7},
+				{Run: "b", Question: 2, Place: "CDESK"}}
 			for _, i := range []int{3, 2, 0, 1} {
-				require.NoError(t, m.Save(t.Context(), all[i]))
+				require.NoError(t, m.Add(t.Context(), all[i]))
 			}
-			all[0].Channel, all[0].TS = "C1", "1.1"
+			all[0].Channel, all[0].TS = "CDESK", "1.1"
 			require.NoError(t, m.Save(t.Context(), all[0])) // replaces it
+			require.NoError(t, m.Add(t.Context(), slack.Message{Run: "a", Question: 1, Place: "CDESK"}))
 			m, err = open()
 			require.NoError(t, err)
 			for question, want := range map[int][]slack.Message{0: all[:3], 1: all[:1], 2: all[1:3], 3: nil} {
@@ -97,6 +98,7 @@ func TestP4MessagesKeepTheirPromises(t *testing.T) {
 				require.Equal(t, want, got)
 			}
 			require.NoError(t, m.Forget(t.Context(), "a"))
+			require.NoError(t, m.Save(t.Context(), all[0])) // by a process that has read it before
 			got, err := m.Of(t.Context(), "a", 0)
 			require.NoError(t, err)
 			require.Empty(t, got)

@@ -143,9 +143,9 @@ func escaped(text string) bool {
 // length counts UTF-16 code units, as Slack does.
 func length(text string) int { return len(utf16.Encode([]rune(text))) }
 
-// fits reports whether a plain text has a permitted length, and nothing to resolve.
+// fits reports whether a plain text is not blank, has a permitted length, and nothing to resolve.
 func fits(t *Text, limit int) bool {
-	return t != nil && t.Type == "plain_text" && t.Text != "" && length(t.Text) <= limit && escaped(t.Text) &&
+	return t != nil && t.Type == "plain_text" && strings.TrimSpace(t.Text) != "" && length(t.Text) <= limit && escaped(t.Text) &&
 		(t.Emoji == nil || !*t.Emoji)
 }
 
