@@ -103,16 +103,17 @@ func (q *SQL) Add(ctx context.Context, endpoint string, entries []Entry, now tim
 
 // Claim implements Queue. It is one statement, so concurrent callers get different notices: the
 // second one finds a later due time. "died <= 0" keeps the planner from reading every due notice to
-// find the few that the sub-select names: it cannot use the index by due, so only the primary key
-// remains. The sub-select and the next time use the index by due.
+// find the chosen ones: it cannot use the index by due, so only the primary key remains. MATERIALIZED
+// keeps a plan that was cached while the queue was empty from choosing again for each notice of a
+// long queue.
 func (q *SQL) Claim(ctx context.Context, endpoint string, now, until time.Time, n int) (claimed []Claimed,
 	next time.Time, _ error,
 ) {
-	rows, err := q.db.QueryContext(ctx, `UPDATE interlude_notices SET due = $1, attempts = attempts + 1
-	WHERE endpoint = $2 AND died <= 0 AND due <= $3 AND (run, seq) IN (
-		SELECT n.run, n.seq FROM interlude_notices n
-		WHERE n.endpoint = $4 AND n.died = 0 AND n.due <= $5 AND `+first+` ORDER BY n.due, n.run LIMIT $6)
-	RETURNING run, seq, attempts, body`, until.UnixMicro(), endpoint, now.UnixMicro(), endpoint, now.UnixMicro(), n)
+	rows, err := q.db.QueryContext(ctx, `WITH chosen AS MATERIALIZED (SELECT n.run, n.seq FROM interlude_notices n
+		WHERE n.endpoint = $1 AND n.died = 0 AND n.due <= $2 AND `+first+` ORDER BY n.due, n.run LIMIT $3)
+	UPDATE interlude_notices SET due = $4, attempts = attempts + 1
+	WHERE endpoint = $5 AND died <= 0 AND due <= $6 AND (run, seq) IN (SELECT run, seq FROM chosen)
+	RETURNING run, seq, attempts, body`, endpoint, now.UnixMicro(), n, until.UnixMicro(), endpoint, now.UnixMicro())
 	err = each(rows, err, func() error {
 		var c Claimed
 		err := rows.Scan(&c.RunID, &c.Seq, &c.Attempt, &c.Body)

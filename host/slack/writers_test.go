@@ -183,7 +183,8 @@ func TestP4TheMessagesOfAnEndedRunStayForgotten(t *testing.T) {
 			go func() { sent <- late.Send(t.Context(), h.asked) }()
 			<-held
 			h.approve(t)
-			require.NoError(t, h.process(t, nil).Send(t.Context(), noticeOf(t, h.Lifecycle, (*lifecycle.Event).Terminal)))
+			end := noticeOf(t, h.Lifecycle, (*lifecycle.Event).Terminal)
+			require.NoError(t, h.process(t, nil).Send(t.Context(), end))
 			close(forgotten)
 			require.NoError(t, <-sent)
 			require.Contains(t, h.slack.Questions()[0].Shown(), "Approved by ada")

@@ -145,8 +145,8 @@ func length(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // fits reports whether a plain text is not blank, has a permitted length, and nothing to resolve.
 func fits(t *Text, limit int) bool {
-	return t != nil && t.Type == "plain_text" && strings.TrimSpace(t.Text) != "" && length(t.Text) <= limit && escaped(t.Text) &&
-		(t.Emoji == nil || !*t.Emoji)
+	return t != nil && t.Type == "plain_text" && strings.TrimSpace(t.Text) != "" && length(t.Text) <= limit &&
+		escaped(t.Text) && (t.Emoji == nil || !*t.Emoji)
 }
 
 const invalidBlocks = "invalid_blocks"
