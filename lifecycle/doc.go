@@ -38,8 +38,7 @@
 // the types that have details, such as [SettledError]; docs/errors.md explains each.
 //
 // The subpackage rehearsal tests a host: weeks pass in milliseconds, and the host crashes at every
-// commit. Ready-made front ends are in host: a page and an HTTP API, links for mail, notices,
-// telemetry.
+// commit. Ready-made front ends are in host; host/all serves a whole host with one call.
 //
 // For maintainers: every change of a run is one commit to the store. A call loads the run, a pure
 // function of internal/decide returns the commit, and the call stores it; memory is never a second

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,5 +74,28 @@ func TestTheGuideAnswersWithTheStatusOfEachError(t *testing.T) {
 			require.GreaterOrEqual(t, i, 0, name)
 			require.Equal(t, statuses[c[2]], table[i][3], name)
 		}
+	}
+}
+
+// docs/web.md lists each code that host/web answers with.
+func TestTheCodesOfProblemsAreOnThePage(t *testing.T) {
+	_, section, found := strings.Cut(read(t, "docs/web.md"), "\n## Problems\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	paths, err := filepath.Glob(filepath.Join(root, "host/web/*.go"))
+	require.NoError(t, err)
+	codes := make(map[string]bool)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source := read(t, strings.TrimPrefix(path, root+"/"))
+		for _, m := range regexp.MustCompile(`"([A-Z]{3,}(?:_[A-Z]+)*)"`).FindAllStringSubmatch(source, -1) {
+			codes[m[1]] = true
+		}
+	}
+	require.Greater(t, len(codes), 30)
+	for code := range codes {
+		require.Contains(t, section, "`"+code+"`")
 	}
 }

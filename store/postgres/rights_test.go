@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -75,6 +76,24 @@ func TestTheQueriesOfTheGuideWork(t *testing.T) {
 	require.Greater(t, len(queries), 10)
 	for _, q := range queries {
 		w.exec(strings.ReplaceAll(q[1]+q[2], "'interlude'", "'"+w.schema+"'"))
+	}
+}
+
+// The statements of the operators' guide that create roles and the schema can be executed.
+func TestTheRolesOfTheGuideCanBeCreated(t *testing.T) {
+	w := elsewhere(t)
+	w.open(postgres.Options{})
+	guide, err := os.ReadFile("../../docs/postgres.md")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```sql\n(CREATE ROLE .*?)```").FindAllStringSubmatch(string(guide), -1)
+	require.Len(t, blocks, 3)
+	for _, b := range blocks {
+		statements := strings.ReplaceAll(b[1], "CREATE SCHEMA interlude ", "CREATE SCHEMA another ")
+		statements = w.inSchema(strings.ReplaceAll(statements, "SCHEMA interlude ", "SCHEMA "+w.quoted()+" "))
+		tx := w.beginTx(pgx.ReadCommitted) // rolled back, since roles belong to the whole server
+		_, err := tx.Exec(t.Context(), statements)
+		require.NoError(t, err, statements)
+		require.NoError(t, tx.Rollback(t.Context()))
 	}
 }
 
