@@ -85,3 +85,12 @@ func TestK5TextOfAnAgentSetsNoPolicy(t *testing.T) {
 		require.Nil(t, r.Question.To)
 	}
 }
+
+// K5: people are compared in one spelling; without a fold, or an audience, there is nothing to change.
+func TestK5AFoldedAudience(t *testing.T) {
+	a := &interaction.Audience{Users: []string{"Ada", "ada"}, Groups: []string{"Ops"}, Except: []string{"BOB"}}
+	require.Equal(t, &interaction.Audience{Users: []string{"ada"}, Groups: []string{"Ops"}, Except: []string{"bob"}},
+		a.Folded(strings.ToLower))
+	require.Equal(t, a, a.Folded(nil))
+	require.Nil(t, (*interaction.Audience)(nil).Folded(strings.ToLower))
+}

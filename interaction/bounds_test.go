@@ -374,6 +374,29 @@ func TestK5ErrorsAreDistinguished(t *testing.T) {
 	require.EqualError(t, &ReassignedError{ID: 7}, ErrReassigned.Error()+": interaction 7 is for everybody")
 }
 
+// N9: a ruling names its rule and version, unless it only leaves the question to its audience.
+func TestN9ARulingNamesItsRule(t *testing.T) {
+	to := &Audience{Users: []string{"ada"}}
+	for _, c := range []struct {
+		ruling Ruling
+		valid  bool
+	}{
+		{Ruling{}, true}, {Ruling{Need: 2}, false}, {Ruling{To: to}, false}, {Ruling{Decision: Approve}, false},
+		{Ruling{Rule: "aZ-0.m_9", Version: "1", Decision: Reject}, true},
+		{Ruling{Rule: "two words", Version: "1"}, false}, {Ruling{Rule: "small"}, false},
+		{Ruling{Rule: letters(MaxRule), Version: "z", Need: MaxNeed, To: to}, true},
+		{Ruling{Rule: letters(MaxRule + 1), Version: "z"}, false},
+		{Ruling{Rule: "small", Version: "1", Need: 2, Decision: Approve}, false},
+		{Ruling{Rule: "small", Version: "1", To: to, Decision: Approve}, false},
+		{Ruling{Rule: "small", Version: "1", Decision: Edit}, false},
+		{Ruling{Rule: "small", Version: "1", Need: MaxNeed + 1}, false},
+		{Ruling{Rule: "small", Version: "1", Reason: letters(MaxVoteText)}, true},
+		{Ruling{Rule: "small", Version: "1", Reason: letters(MaxVoteText + 1)}, false},
+	} {
+		require.Equal(t, c.valid, c.ruling.Validate() == nil, "%.200v", c.ruling)
+	}
+}
+
 // Hosts rely on the limits: a run of one release continues with the next one.
 func TestK1LimitsStayWhatTheyAre(t *testing.T) {
 	require.Equal(t, []int{262_144, 32, 32, 4096, 131_072, 65_536, 65_536, 512, 1_048_576, 10_000, 67_108_864, 16, 100},

@@ -45,14 +45,14 @@ func CharacterOf(r rune) Character {
 		c |= SingleSpace
 	case c != 0:
 	case unicode.Is(emoji, r):
-		c |= Emoji
+		c = Emoji
 	case unicode.Is(viramas, r):
-		c |= Virama
+		c = Virama
 	case r >= 0x600 && r < 0x900 && unicode.Is(unicode.Mn, r):
-		c |= Vowel
+		c = Vowel
 	case r == kashida, unicode.IsLetter(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian,
 		unicode.Nko, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya) && !unicode.Is(unjoined, r):
-		c |= JoinsPrevious
+		c = JoinsPrevious
 		if !unicode.Is(endings, r) {
 			c |= JoinsNext
 		}

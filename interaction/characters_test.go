@@ -156,3 +156,10 @@ func TestN4BreakTearsNoCharacter(t *testing.T) {
 	require.Equal(t, 3, interaction.Break("abc", 9))
 	require.Equal(t, 201, interaction.Break("a"+strings.Repeat("\u0301", 200), 202), "there is no end to its marks")
 }
+
+// N4: each byte of invalid UTF-8 is shown by its number, in arguments and in prose.
+func TestN4InvalidBytesAreShown(t *testing.T) {
+	for _, show := range []func(string) string{interaction.Visible, interaction.VisibleProse} {
+		require.Equal(t, `a\x{80}\x{FF}b`, show("a\x80\xffb"))
+	}
+}
