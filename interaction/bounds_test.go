@@ -397,6 +397,29 @@ func TestN9ARulingNamesItsRule(t *testing.T) {
 	}
 }
 
+// N1: a text that is the value of several options selects none, even if it is a label, too.
+func TestN1AnAmbiguousValueSelectsNothing(t *testing.T) {
+	q := Question{Kind: ChooseOne, Options: []Option{{Label: "A", Value: "x"}, {Label: "B", Value: "X"}, {Label: "x",
+		Value: "c"}}}
+	_, ok := q.Select("x")
+	require.False(t, ok)
+}
+
+// N9: a question is hidden for seconds. N8: the error about files names the first invalid one.
+func TestN8N9WhatAQuestionHas(t *testing.T) {
+	asked := time.Unix(100, 0)
+	q := Question{AskedAt: asked, HiddenFor: 5}
+	require.Equal(t, asked.Add(5*time.Second), q.HiddenUntil())
+	require.ErrorContains(t, (&Files{Host: "h", List: make([]File, 2)}).Validate(), "file 1: ")
+}
+
+// N4: white space of longSpace characters is counted, and shorter white space is shown.
+func TestN4LongWhiteSpaceIsCounted(t *testing.T) {
+	short := "a" + strings.Repeat(" ", longSpace-1) + "b"
+	require.Equal(t, short, Visible(short))
+	require.Equal(t, "a[16 white-space characters]b", Visible("a"+strings.Repeat(" ", longSpace)+"b"))
+}
+
 // Hosts rely on the limits: a run of one release continues with the next one.
 func TestK1LimitsStayWhatTheyAre(t *testing.T) {
 	require.Equal(t, []int{262_144, 32, 32, 4096, 131_072, 65_536, 65_536, 512, 1_048_576, 10_000, 67_108_864, 16, 100},
