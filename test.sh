@@ -42,6 +42,6 @@ while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$t
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
-# Many tests wait for other processes and for disks: one package more than there are processors keeps these busy.
+# Many tests wait for other processes and for disks: two packages more than there are processors keep these busy.
 # Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
-exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"
+exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"

@@ -1,7 +1,9 @@
 package acp_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,25 +38,44 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(hostEnv); dir != "" {
 		os.Exit(serveForEver(dir, os.Getenv(hostCanEnv)))
 	}
-	os.Exit(m.Run())
+	os.Exit(withAgent(m.Run))
 }
 
-// scripted runs the scripted agent: this test binary, called again.
+// agentProgram is the program of the scripted agent: this package's tests, without the race detector,
+// with which a process takes five times as long to start. The agent has a goroutine for each request
+// of the library, and is not what is tested.
+var agentProgram string
+
+func withAgent(run func() int) int {
+	dir, err := os.MkdirTemp("", "acp-agent-")
+	if err == nil {
+		agentProgram = filepath.Join(dir, "agent.exe")
+		build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", agentProgram, ".")
+		build.Stdout, build.Stderr = os.Stderr, os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "acp: the agent of the tests:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	return run()
+}
+
+// scripted runs the scripted agent.
 func scripted(tb testing.TB, dir, can string) acp.Config {
 	tb.Helper()
-	self, err := os.Executable()
-	require.NoError(tb, err)
-	return agentOf(self, dir, can)
+	return agentOf(agentProgram, dir, can)
 }
 
-// agentOf makes this test binary the agent; can has words of agent.can.
-func agentOf(self, dir, can string) acp.Config {
+// agentOf makes a program the agent; can has words of agent.can.
+func agentOf(program, dir, can string) acp.Config {
 	gather := time.Millisecond
 	if strings.Contains(can, "together") {
 		gather = time.Second
 	}
 	return acp.Config{
-		Name: "scripted", Command: self, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
+		Name: "scripted", Command: program, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
 		StateDir: filepath.Join(dir, "processes"), Grace: grace, Gather: gather,
 		Set: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // disables the race detector's sleep at exit
 	}

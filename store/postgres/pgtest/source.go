@@ -68,7 +68,8 @@ func (s *source) start(ctx context.Context) error {
 		return nil
 	}
 	server, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{
-		"max_connections": "300", // each test has separate pools, and several may run at once
+		"max_connections": "300",  // each test has separate pools, and several may run at once
+		"shared_buffers":  "16MB", // each backend maps them, and the tests have thousands of backends
 		// No test cuts this server's power, and dropping a database would wait for the disk.
 		"fsync": "off", "full_page_writes": "off",
 	}})
