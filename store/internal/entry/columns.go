@@ -23,7 +23,7 @@ type Columns struct {
 	// AskedAt: waiting for an answer. If no open question is for everybody, it is in a separate range,
 	// see Addressed.
 	AskedAt    time.Time
-	Deadline   time.Time // of a waiting run; or when the work on a run's parent and children is due (Run.DueAt); or Kept
+	Deadline   time.Time // of a waiting run; or when work on a run's parent and children is due (Run.DueAt); or Kept
 	FinishedAt time.Time
 }
 
