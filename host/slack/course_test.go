@@ -63,6 +63,9 @@ func TestP4RemindersAreInTheThread(t *testing.T) {
 	require.Equal(t, []string{"This question is still open.",
 		"This question was escalated, because it is still open. It is for bob now."}, thread())
 	d.shows(m, "For bob")
+	// The notifier shows the claim after it has stored the outcome of the earlier notices.
+	require.NoError(t, d.host.As(lifecycle.Actor{ID: "bob"}).Claim(t.Context(), "r1", 1, time.Now().Add(time.Hour)))
+	d.shows(m, "bob works on it")
 	for event, err := range d.host.Events(t.Context(), "r1", 0) { // the notices are delivered again
 		require.NoError(t, err)
 		require.NoError(t, d.app.Send(t.Context(), notify.Notice{Event: event}))
