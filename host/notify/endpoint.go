@@ -141,10 +141,13 @@ func (e *endpoint) deliver(ctx context.Context) {
 }
 
 // claim claims up to n notices for the duration of an attempt and its outcome. Next is the next due
-// time; zero if none or unknown.
+// time; zero if none or unknown. The end of ctx does not interrupt it: a claim that is stored, but
+// not returned, would delay its notices until it expires.
 func (e *endpoint) claim(ctx context.Context, n int) (claimed []Claimed, next time.Time, err error) {
 	now := e.config.Clock.Now()
-	return e.config.Queue.Claim(ctx, e.Name, now, now.Add(e.Timeout+outcomeTimeout), n)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
+	defer cancel()
+	return e.config.Queue.Claim(store, e.Name, now, now.Add(e.Timeout+outcomeTimeout), n)
 }
 
 func (e *endpoint) send(ctx context.Context, c Claimed) {

@@ -156,7 +156,12 @@ func (a *App) showRecord(ctx context.Context, run string, r *lifecycle.Record, p
 	others := maps.Clone(wrote)
 	for i := range known {
 		m := &known[i]
-		if m.TS == "" { // a process ended while it posted this message
+		if m.TS == "" && post && !slices.Contains(places, m.Place) { // settled after an interrupted posting
+			if m.Channel, m.TS, err = a.find(ctx, m.Place, valueOf(run, q)); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		if m.TS == "" {
 			continue
 		}
 		at := message{m.Channel, m.TS}

@@ -172,7 +172,7 @@ func TestP2ARestart(t *testing.T) {
 
 	// Answered while the host was down: at the next start, the events rewrite the message.
 	m = d.ask("r2", lifecycle.Spec{})[0]
-	client := d.host.Client
+	client, updates := d.host.Client, d.slack.Calls("chat.update")
 	d.slack.Fail(func(method string) (string, bool) {
 		if method == "chat.update" {
 			return "internal_error", false
@@ -182,7 +182,7 @@ func TestP2ARestart(t *testing.T) {
 	_, err = client.As(lifecycle.Actor{ID: "dora", Via: "web"}).Reply(t.Context(), "r2",
 		lifecycle.Reply{ID: 1, Decision: lifecycle.Approve})
 	require.NoError(t, err)
-	d.await(func() bool { return d.slack.Calls("chat.update") > 3 })
+	d.await(func() bool { return d.slack.Calls("chat.update") > updates })
 	d.stop()
 	d.slack.Fail(nil)
 	d.start()
@@ -190,23 +190,37 @@ func TestP2ARestart(t *testing.T) {
 	require.Len(t, d.slack.Questions(), 2)
 }
 
-// P1: a question whose posting was interrupted is found again by its metadata, if need be later.
+// P1: a question whose posting was interrupted is found again by its metadata, if need be later, and
+// also if it was answered in the meantime.
 func TestP1AnInterruptedPostingIsFoundAgain(t *testing.T) {
-	d := newDesk(t, []engine.Question{refund}, nil)
-	var posted, looked atomic.Int64
-	d.slack.Fail(func(method string) (string, bool) {
-		if method == "conversations.history" && looked.Add(1) == 1 {
-			return "ratelimited", false
-		}
-		return "", method == "chat.postMessage" && posted.Add(1) == 1
-	})
-	m := d.ask("r1", lifecycle.Spec{})[0]
-	d.await(func() bool { return d.slack.Calls("conversations.history") > 1 })
-	d.press("ada", m, "approve")
-	d.shows(m, "Approved by ada")
-	_, err := d.host.Wait(t.Context(), "r1")
-	require.NoError(t, err)
-	require.Len(t, d.slack.Questions(), 1)
+	for _, name := range []string{"open", "answered"} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, []engine.Question{refund}, nil)
+			var posted, looked, answered atomic.Int64
+			d.slack.Fail(func(method string) (string, bool) {
+				late := name == "answered" && answered.Load() == 0
+				if method == "conversations.history" && (looked.Add(1) == 1 || late) {
+					return "ratelimited", false
+				}
+				return "", method == "chat.postMessage" && posted.Add(1) == 1
+			})
+			m := d.ask("r1", lifecycle.Spec{})[0]
+			if name == "open" {
+				d.await(func() bool { return d.slack.Calls("conversations.history") > 1 })
+				d.press("ada", m, "approve")
+				d.shows(m, "Approved by ada")
+			} else {
+				_, err := d.host.As(lifecycle.Actor{ID: "dora", Via: "web"}).Reply(t.Context(), "r1",
+					lifecycle.Reply{ID: 1, Decision: lifecycle.Approve})
+				require.NoError(t, err)
+				answered.Store(1)
+				d.shows(m, "Approved by dora (web)")
+			}
+			_, err := d.host.Wait(t.Context(), "r1")
+			require.NoError(t, err)
+			require.Len(t, d.slack.Questions(), 1)
+		})
+	}
 }
 
 // P2: the acknowledgement does not wait for a slow store; the person learns the outcome later.

@@ -185,7 +185,6 @@ func (s *Slack) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	s.calls[c.method]++
 	fails := s.fails
 	s.mu.Unlock()
 	code, lost := "", false
@@ -197,6 +196,7 @@ func (s *Slack) serve(w http.ResponseWriter, r *http.Request) {
 		answer, code = s.execute(c)
 	}
 	s.mu.Lock()
+	s.calls[c.method]++ // once its effect can be seen
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
