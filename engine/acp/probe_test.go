@@ -69,3 +69,16 @@ func TestOnlyARefusedMethodEndsTheAnnouncement(t *testing.T) {
 
 // SetProvisional sets the lifetime of a provisional profile.
 func (e *Engine) SetProvisional(d time.Duration) { e.provisional = d }
+
+// I2: a line is in the transcript before the agent can react to it: its turn may end then.
+func TestALineIsRecordedBeforeTheAgentReadsIt(t *testing.T) {
+	var w *wire
+	recorded := 0
+	w = newWire(make(chan struct{}), func(string) {
+		require.Empty(t, w.out)
+		recorded++
+	})
+	require.NoError(t, w.notify("session/cancel", nil))
+	require.Len(t, w.out, 1)
+	require.Equal(t, 1, recorded)
+}

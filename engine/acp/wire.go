@@ -130,8 +130,11 @@ func (w *wire) send(message any) error {
 		return errEnded
 	case <-w.broken:
 		return w.why
+	default:
+	}
+	w.record(string(body)) // before the agent's reaction ends the turn to which the line belongs
+	select {
 	case w.out <- append(body, '\n'):
-		w.record(string(body))
 		return nil
 	default:
 		w.fail(errUnread)
