@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -249,6 +250,51 @@ func TestP5ASessionBelongsToItsPrincipal(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
 }
 
+// P4: another node does not know a session and answers 404, upon which clients open another session.
+// It accepts the requestState of a call and serves tasks.
+func TestP4AnotherNodeServesEachRun(t *testing.T) {
+	client := host(t, asker)
+	var nodes [2]*desk
+	for i := range nodes {
+		task := promptTool(mcp.Task)
+		task.Name = "task"
+		nodes[i] = serve(t, mcp.Config{Client: client, Tools: []mcp.Tool{promptTool(mcp.Hold), task}})
+	}
+	here, there := nodes[0], nodes[1]
+	session := http.Header{"Mcp-Session-Id": {here.connect("2025-11-25", nil, nil).ID()}}
+	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		status, _, _ := there.request(method, "ada", `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, session)
+		require.Equal(t, http.StatusNotFound, status, method)
+	}
+	status, _, _ := here.raw("ada", `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, session)
+	require.Equal(t, http.StatusOK, status)
+
+	first, err := here.call("ada", dialogs, "start", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	answers := object{"1": object{"action": "accept", "content": object{"answer": "tea"}}}
+	last, err := there.call("ada", dialogs, "start", object{"prompt": "Go."}, object{
+		"requestState": first["requestState"], "inputResponses": answers})
+	require.NoError(t, err)
+	require.Equal(t, "It is tea", seen(nil, last).Result)
+
+	task, err := here.call("ada", tasks, "task", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	id, _ := task["taskId"].(string)
+	other := byTasks{desk: there}
+	require.Eventually(t, func() bool {
+		asked, err := other.See(t.Context(), "ada", id)
+		return err == nil && slices.Equal(asked.Questions, []int{1})
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, other.respond(t.Context(), "ada", id, 1, formOf(fronttest.Answer{Text: "milk"})))
+	_, err = client.Wait(t.Context(), id)
+	require.NoError(t, err)
+	for _, node := range nodes {
+		ended, err := byTasks{desk: node}.See(t.Context(), "ada", id)
+		require.NoError(t, err)
+		require.Equal(t, fronttest.Seen{Ended: true, Result: "It is milk"}, ended)
+	}
+}
+
 // P4: the same over standard input and output, in every revision.
 func TestP4StdioServesOnePerson(t *testing.T) {
 	client := host(t, asker)
@@ -282,7 +328,12 @@ func TestP4StdioServesOnePerson(t *testing.T) {
 // raw posts a body in a protocol revision that has sessions.
 func (d *desk) raw(person, body string, header http.Header) (status int, session, text string) {
 	d.tb.Helper()
-	r, err := http.NewRequestWithContext(d.tb.Context(), http.MethodPost, d.url, strings.NewReader(body))
+	return d.request(http.MethodPost, person, body, header)
+}
+
+func (d *desk) request(method, person, body string, header http.Header) (status int, session, text string) {
+	d.tb.Helper()
+	r, err := http.NewRequestWithContext(d.tb.Context(), method, d.url, strings.NewReader(body))
 	require.NoError(d.tb, err)
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Authorization": {"Bearer " + person}, "Mcp-Protocol-Version": {"2025-11-25"}}

@@ -114,6 +114,52 @@ func TestP4TheHostIsKilledBetweenRounds(t *testing.T) {
 	})
 }
 
+// P4: calls without sessions and tasks continue on another node, whether the first lives or not.
+func TestP4EachClientContinuesOnAnotherNode(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		each(t, "http", func(d *desk, w way) {
+			d.Helper()
+			if w.script == "sdk.mjs" || w.mode == "legacy" {
+				return // see TestP4AClientOpensAnotherSessionOnAnotherNode
+			}
+			next := d.second()
+			p := w.call(d, "rounds", object{})
+			p.asked("Which color?")
+			if killed {
+				require.NoError(d, d.host.Kill())
+			}
+			next()
+			p.answer("accept", object{"answer": "red"})
+			p.asked("Really red?")
+			p.answer("accept", object{"answer": "yes"})
+			p.result("sure: yes")
+		})
+	}
+}
+
+// P4: a node that does not know a session answers 404, as the specification wants it. The client
+// opens another session, in which the tool "wait" continues the run.
+func TestP4AClientOpensAnotherSessionOnAnotherNode(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		d := newDesk(t, "mcp")
+		next := d.second()
+		p := d.run("session.mjs", "http", "rounds", object{}, "")
+		p.asked("Which color?")
+		if killed {
+			require.NoError(t, d.host.Kill())
+		}
+		next()
+		p.write(object{"action": "cancel"}) // no node takes it
+		require.Equal(t, object{"again": 404.0}, p.next())
+		p.write(object{"run_id": d.newest().ID})
+		p.asked("Which color?")
+		p.answer("accept", object{"answer": "red"})
+		p.asked("Really red?")
+		p.answer("accept", object{"answer": "yes"})
+		p.result("sure: yes")
+	}
+}
+
 // P4: another front end answers while the person is asked.
 func TestP4AnAnswerIsGivenElsewhere(t *testing.T) {
 	each(t, "", func(d *desk, w way) {

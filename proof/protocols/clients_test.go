@@ -2,13 +2,19 @@ package protocols_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +31,7 @@ type desk struct {
 	node    node
 	host    *cast.Host
 	client  *lifecycle.Client
+	address string // that clients use; empty: the host's
 	program string // of Node.js
 	modules string // the folder of the clients' packages
 	scripts string
@@ -75,7 +82,25 @@ func (d *desk) kill() {
 	d.start()
 }
 
-func (d *desk) url() string { return "http://" + d.node.Address + "/mcp" }
+func (d *desk) url() string { return "http://" + cmp.Or(d.address, d.node.Address) + "/mcp" }
+
+// second starts another node on the same store, and a balancer in front of both. All requests
+// reach the first node until next is called.
+func (d *desk) second() (next func()) {
+	d.Helper()
+	other := node{Store: d.node.Store}
+	host, err := cast.StartHost(context.WithoutCancel(d.Context()), other,
+		cast.HostOptions{Says: func(line string) { other.Address = line }})
+	require.NoError(d, err)
+	d.Cleanup(func() { _ = host.Kill() }) // it may have ended
+	var target atomic.Pointer[string]
+	target.Store(&d.node.Address)
+	balancer := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: *target.Load()}) }})
+	d.Cleanup(balancer.CloseClientConnections) // streams of sessions are open
+	d.address = balancer.Listener.Addr().String()
+	return func() { target.Store(&other.Address) }
+}
 
 // object is a JSON object.
 type object = map[string]any
@@ -180,6 +205,20 @@ func (d *desk) newest() lifecycle.Run {
 func TestP4TheFirstSDKAnswersOverHTTP(t *testing.T) {
 	p := newDesk(t, "mcp").run("sdk.mjs", "http", "rounds", object{}, "")
 	p.asked("Which color?")
+	p.answer("accept", object{"answer": "red"})
+	p.asked("Really red?")
+	p.answer("accept", object{"answer": "yes"})
+	p.result("sure: yes")
+}
+
+// P4: a call of revision 2026-07-28 continues on another node after kill -9 of the first.
+func TestP4ACallContinuesOnAnotherNode(t *testing.T) {
+	d := newDesk(t, "mcp")
+	next := d.second()
+	p := d.run("client.mjs", "http", "rounds", object{}, "auto")
+	p.asked("Which color?")
+	require.NoError(t, d.host.Kill())
+	next()
 	p.answer("accept", object{"answer": "red"})
 	p.asked("Really red?")
 	p.answer("accept", object{"answer": "yes"})
