@@ -307,7 +307,7 @@ func TestN11AForkSurvivesItsNode(t *testing.T) {
 		fork, err := lc.Fork(t.Context(), "r", At{Question: 1, ID: "f", Actor: by("b")})
 		require.NoError(t, err)
 		claimed := fork.Claim("dead")
-		started, err := decide.Start(&claimed, time.Now())
+		started, err := (&decide.Starts{Now: time.Now()}).Start(claimed, nil)
 		require.NoError(t, err)
 		dropped, err := decide.DroppedTurn(&started.Run, decide.HostDefaults{}, time.Now())
 		require.NoError(t, err)

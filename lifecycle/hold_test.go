@@ -501,11 +501,9 @@ func TestJ1AClientRecoversAsItsHostWants(t *testing.T) {
 func dies(t *testing.T, s store.Store, runs int) {
 	t.Helper()
 	require.NoError(t, s.Join(t.Context(), store.Node{ID: "dies", Lease: time.Second}, time.Now()))
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: node.CommitTime(SystemClock{}),
-		Max: runs,
-		Start: func(r store.Run, _ []byte) (store.Commit, error) {
-			return decide.Start(&r, node.CommitTime(SystemClock{}))
-		}})
+	now := node.CommitTime(SystemClock{})
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: now, Max: runs,
+		Start: (&decide.Starts{Now: now}).Start})
 	require.NoError(t, err)
 	require.Len(t, claimed, runs)
 	pass(time.Minute)

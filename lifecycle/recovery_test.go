@@ -47,9 +47,7 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 	started := 0
 	for started < n {
 		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "dead", Now: now, Max: store.MaxBatch,
-			Start: func(r store.Run, _ []byte) (store.Commit, error) {
-				return decide.Start(&r, now)
-			}})
+			Start: (&decide.Starts{Now: now}).Start})
 		require.NoError(tb, err)
 		require.NotEmpty(tb, claimed)
 		started += len(claimed)

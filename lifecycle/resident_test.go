@@ -131,10 +131,8 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{*cm})[0])
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: nodeID, Lease: time.Hour}, now))
-	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1, Start: func(r store.Run,
-		_ []byte) (store.Commit, error) {
-		return decide.Start(&r, now)
-	}})
+	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1,
+		Start: (&decide.Starts{Now: now}).Start})
 	require.NoError(tb, err)
 	require.Len(tb, claimed, 1)
 	asks := decide.Read(asking("Go on?"), &decide.Terms{Profile: fsm.ProfileStickyProcess})

@@ -27,13 +27,11 @@ func (c *Commit) Validate() error {
 	if err := c.Run.Validate(); err != nil {
 		return err
 	}
-	rules := c.rules()
-	if err := firstBroken(&c.Run, rules[:]); err != nil {
+	if err := broken(&c.Run, c.brokenRule()); err != nil {
 		return err
 	}
 	if c.Expect == 0 {
-		rules := c.createRules()
-		if err := firstBroken(&c.Run, rules[:]); err != nil {
+		if err := broken(&c.Run, c.brokenRuleOfCreation()); err != nil {
 			return err
 		}
 	}
@@ -59,8 +57,7 @@ func (c *Commit) ValidateNext(prev *Run, claim bool) error {
 	if prev.State.Terminal() && c.changesDueAlone(prev) {
 		return nil
 	}
-	rules := c.nextRules(prev, claim)
-	if err := firstBroken(&c.Run, rules[:]); err != nil {
+	if err := broken(&c.Run, c.brokenRuleOfChange(prev, claim)); err != nil {
 		return err
 	}
 	if err := c.validateUsage(prev); err != nil {
@@ -106,8 +103,7 @@ func sameForkPoint(a, b *ForkPoint) bool {
 
 // Validate returns an error that matches ErrInvalid if the record contradicts itself.
 func (r *Run) Validate() error {
-	rules := r.rules()
-	if err := firstBroken(r, rules[:]); err != nil {
+	if err := broken(r, r.brokenRule()); err != nil {
 		return err
 	}
 	return r.validateOpen()

@@ -14,18 +14,12 @@ func (r Run) Clone() Run {
 	r.Output = bytes.Clone(r.Output)
 	r.Warnings = slices.Clone(r.Warnings)
 	r.Session = r.Session.Clone()
-	r.Open = slices.Clone(r.Open)
-	for i, q := range r.Open {
-		r.Open[i] = cloneQuestion(q)
-	}
+	r.Open = cloneEach(r.Open, cloneQuestion)
 	if r.Together != nil {
 		t := *r.Together
 		r.Together = &t
 	}
-	r.Answers = slices.Clone(r.Answers)
-	for i, a := range r.Answers {
-		r.Answers[i] = cloneAnswer(a)
-	}
+	r.Answers = cloneEach(r.Answers, cloneAnswer)
 	if r.ForkedFrom != nil {
 		f := *r.ForkedFrom
 		r.ForkedFrom = &f
@@ -55,9 +49,22 @@ func (r Run) Clone() Run {
 	return r
 }
 
+// cloneEach allocates the exact size: slices.Clone would round it up for each commit and read.
+func cloneEach[T any](of []T, clone func(*T)) []T {
+	if of == nil {
+		return nil
+	}
+	out := make([]T, len(of))
+	copy(out, of)
+	for i := range out {
+		clone(&out[i])
+	}
+	return out
+}
+
 // CloneRecord returns a copy that shares nothing with the history entry.
 func CloneRecord(r interaction.Record) interaction.Record {
-	r.Question = cloneQuestion(r.Question)
+	cloneQuestion(&r.Question)
 	r.Session = r.Session.Clone()
 	r.Value = bytes.Clone(r.Value)
 	return r
@@ -72,7 +79,8 @@ func CloneJournal(entries []interaction.JournalEntry) []interaction.JournalEntry
 	return entries
 }
 
-func cloneAnswer(a interaction.Answer) interaction.Answer {
+// cloneAnswer replaces everything that the answer shares by a copy.
+func cloneAnswer(a *interaction.Answer) {
 	if a.Auto != nil {
 		auto := *a.Auto
 		a.Auto = &auto
@@ -83,10 +91,10 @@ func cloneAnswer(a interaction.Answer) interaction.Answer {
 		selection := *a.Selection
 		a.Selection = &selection
 	}
-	return a
 }
 
-func cloneQuestion(q interaction.Question) interaction.Question {
+// cloneQuestion replaces everything that the question shares by a copy.
+func cloneQuestion(q *interaction.Question) {
 	q.Options = slices.Clone(q.Options)
 	q.RequiredFields = slices.Clone(q.RequiredFields)
 	if q.UIHints != nil {
@@ -106,7 +114,6 @@ func cloneQuestion(q interaction.Question) interaction.Question {
 		s.Arguments = bytes.Clone(s.Arguments)
 		q.Subject = &s
 	}
-	return q
 }
 
 func cloneValue(v any) any {

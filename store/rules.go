@@ -8,27 +8,17 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// rule is a condition on a record or a commit. Rules are values rather than functions: calling
-// functions from a list makes their argument escape, and each check would allocate a run.
-type rule struct {
-	name       string
-	broken     bool
-	text       string // the condition in words
-	have, want uint64 // the wrong number and the right one; shown if they differ
+// broken returns an error that matches ErrInvalid if rule is not empty.
+func broken(r *Run, rule string) error {
+	if rule == "" {
+		return nil
+	}
+	return invalid(r, "%s", rule)
 }
 
-// firstBroken returns an error that matches ErrInvalid, with the text of the first broken rule.
-func firstBroken(r *Run, rules []rule) error {
-	for i := range rules {
-		if !rules[i].broken {
-			continue
-		}
-		if rules[i].have != rules[i].want {
-			return invalid(r, "%s; it is %d, want %d", rules[i].text, rules[i].have, rules[i].want)
-		}
-		return invalid(r, "%s", rules[i].text)
-	}
-	return nil
+// differs is a broken rule about a number.
+func differs(rule string, have, want uint64) string {
+	return fmt.Sprintf("%s; it is %d, want %d", rule, have, want)
 }
 
 func invalid(r *Run, format string, args ...any) error {
@@ -45,50 +35,51 @@ var (
 		strconv.Itoa(interaction.MaxQuestions) + " questions again"
 )
 
-// rules are a record's consistency rules. validateOpen checks its open questions, strangeTime its
-// times.
-func (r *Run) rules() [18]rule {
+// brokenRule returns the first consistency rule that the record breaks, in words, or "".
+// validateOpen checks the open questions.
+func (r *Run) brokenRule() string {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
 	ended := r.State.Terminal()
-	return [...]rule{
-		{name: "counters",
-			text: "repeats and max_repeats are at least 0, losses from 0 to repeats, and yielded from 0 to attempt",
-			broken: r.Reported < 0 || r.Repeats < 0 || r.Losses < 0 || r.Losses > r.Repeats || r.MaxRepeats < 0 ||
-				r.Yielded < 0 || r.Yielded > r.Attempt},
-		{name: "holds", text: "holds are from 0 to yielded",
-			broken: r.Holds < 0 || r.Holds > r.Yielded},
-		{name: "journal", text: "a journal that is counted has entries and bytes",
-			broken: r.Journal != nil && (r.Journal.Entries < 1 || r.Journal.Bytes < int64(r.Journal.Entries))},
-		{name: "budget", text: "a budget has a limit, and its used turns are at most the attempts",
-			broken: r.Budget != nil && !r.Budget.fits(r.Attempt)},
-		{name: "block", text: textOfBlock,
-			broken: r.Block != nil && !r.Block.fits(r)},
-		{name: "family", text: textOfFamily,
-			broken: r.Family != nil && !r.Family.fits(r)},
-		{name: "fork", text: textOfFork,
-			broken: r.ForkedFrom != nil && !r.ForkedFrom.fits(r)},
-		{name: "required", text: "id, version, pool, created_at and updated_at must be set",
-			broken: r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero()},
-		{name: "state", text: "the contract has no such state",
-			broken: !queued && !running && !waiting && !ended},
-		{name: "pending", text: "exactly a run in waiting_user has a pending question",
-			broken: (len(r.Open) > 0) != waiting},
-		{name: "answer", text: "a record has the answer to a single question",
-			broken: len(r.Answers) > 1},
-		{name: "deadline", text: "a deadline belongs to waiting_user only",
-			broken: !r.Deadline.IsZero() && !waiting},
-		{name: "running", text: "a running run has slot, owner, epoch and attempt",
-			broken: running && (!r.Slot || r.Owner == "" || r.Epoch == 0 || r.Attempt == 0)},
-		{name: "slot", text: "a slot needs an owner",
-			broken: r.Slot && r.Owner == ""},
-		{name: "finished", text: "a finished run has finished_at, and neither slot nor owner",
-			broken: ended && (r.Slot || r.Owner != "" || r.FinishedAt.IsZero())},
-		{name: "finished_at", text: "finished_at belongs to finished runs",
-			broken: !ended && !r.FinishedAt.IsZero()},
-		{name: "queued_at", text: "a queued run has queued_at",
-			broken: queued && r.QueuedAt.IsZero()},
-		{name: "times", text: "times are UTC in microseconds, with a year of RFC 3339",
-			broken: !r.storableTimes()},
+	switch {
+	case r.Reported < 0 || r.Repeats < 0 || r.Losses < 0 || r.Losses > r.Repeats || r.MaxRepeats < 0 ||
+		r.Yielded < 0 || r.Yielded > r.Attempt:
+		return "repeats and max_repeats are at least 0, losses from 0 to repeats, and yielded from 0 to attempt"
+	case r.Holds < 0 || r.Holds > r.Yielded:
+		return "holds are from 0 to yielded"
+	case r.Journal != nil && (r.Journal.Entries < 1 || r.Journal.Bytes < int64(r.Journal.Entries)):
+		return "a journal that is counted has entries and bytes"
+	case r.Budget != nil && !r.Budget.fits(r.Attempt):
+		return "a budget has a limit, and its used turns are at most the attempts"
+	case r.Block != nil && !r.Block.fits(r):
+		return textOfBlock
+	case r.Family != nil && !r.Family.fits(r):
+		return textOfFamily
+	case r.ForkedFrom != nil && !r.ForkedFrom.fits(r):
+		return textOfFork
+	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
+		return "id, version, pool, created_at and updated_at must be set"
+	case !queued && !running && !waiting && !ended:
+		return "the contract has no such state"
+	case (len(r.Open) > 0) != waiting:
+		return "exactly a run in waiting_user has a pending question"
+	case len(r.Answers) > 1:
+		return "a record has the answer to a single question"
+	case !r.Deadline.IsZero() && !waiting:
+		return "a deadline belongs to waiting_user only"
+	case running && (!r.Slot || r.Owner == "" || r.Epoch == 0 || r.Attempt == 0):
+		return "a running run has slot, owner, epoch and attempt"
+	case r.Slot && r.Owner == "":
+		return "a slot needs an owner"
+	case ended && (r.Slot || r.Owner != "" || r.FinishedAt.IsZero()):
+		return "a finished run has finished_at, and neither slot nor owner"
+	case !ended && !r.FinishedAt.IsZero():
+		return "finished_at belongs to finished runs"
+	case queued && r.QueuedAt.IsZero():
+		return "a queued run has queued_at"
+	case !r.storableTimes():
+		return "times are UTC in microseconds, with a year of RFC 3339"
+	default:
+		return ""
 	}
 }
 
@@ -103,38 +94,43 @@ func (f *ForkPoint) fits(r *Run) bool {
 		f.AsksAgain <= interaction.MaxQuestions
 }
 
-// rules are the conditions on every commit, whatever the stored record.
-func (c *Commit) rules() [3]rule {
-	return [...]rule{
-		{name: "version", text: "the version follows the expected one", have: c.Run.Version, want: c.Expect + 1,
-			broken: c.Run.Version != c.Expect+1},
-		{name: "spec", text: "the spec cannot be changed",
-			broken: c.Expect > 0 && c.Spec != nil},
-		{name: "events", text: "seq is at least the number of events", have: c.Run.Seq, want: uint64(len(c.Events)),
-			broken: c.Run.Seq < uint64(len(c.Events))},
+// brokenRule returns the first rule of every commit, whatever the stored record, that this one
+// breaks.
+func (c *Commit) brokenRule() string {
+	switch {
+	case c.Run.Version != c.Expect+1:
+		return differs("the version follows the expected one", c.Run.Version, c.Expect+1)
+	case c.Expect > 0 && c.Spec != nil:
+		return "the spec cannot be changed"
+	case c.Run.Seq < uint64(len(c.Events)):
+		return differs("seq is at least the number of events", c.Run.Seq, uint64(len(c.Events)))
+	default:
+		return ""
 	}
 }
 
-func (c *Commit) createRules() [5]rule {
+func (c *Commit) brokenRuleOfCreation() string {
 	r, events := &c.Run, uint64(len(c.Events))
 	answered := len(r.Answers) > 0 || r.Together != nil
-	return [...]rule{
-		{name: "creation", text: "a commit that creates a run has a spec, no fence and no usage, and settles nothing",
-			broken: len(c.Spec) == 0 || c.Fence != nil || len(c.Settled) > 0 || c.Usage != nil},
-		{name: "journal", text: "a new run has no journal",
-			broken: len(c.Journal) > 0 || r.Journal != nil},
-		{name: "answer", text: "only a fork begins with an answer",
-			broken: answered && r.ForkedFrom == nil},
-		{name: "fork", text: "a fork that asks again begins without an answer",
-			broken: answered && r.AsksAgain()},
-		{name: "state", text: "a new run is queued, without slot, attempt or epoch, and its events begin at 1",
-			broken: r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || r.Seq != events},
+	switch {
+	case len(c.Spec) == 0 || c.Fence != nil || len(c.Settled) > 0 || c.Usage != nil:
+		return "a commit that creates a run has a spec, no fence and no usage, and settles nothing"
+	case len(c.Journal) > 0 || r.Journal != nil:
+		return "a new run has no journal"
+	case answered && r.ForkedFrom == nil:
+		return "only a fork begins with an answer"
+	case answered && r.AsksAgain():
+		return "a fork that asks again begins without an answer"
+	case r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || r.Seq != events:
+		return "a new run is queued, without slot, attempt or epoch, and its events begin at 1"
+	default:
+		return ""
 	}
 }
 
-// nextRules say when the commit does not follow from the previous record. Some do not apply to a
-// claim. The rules of usage, budget, journal and questions are in methods of Commit.
-func (c *Commit) nextRules(prev *Run, claim bool) [13]rule {
+// brokenRuleOfChange returns the first rule by which the commit does not follow from the previous
+// record. The rules of usage, budget, journal and questions are in methods of Commit.
+func (c *Commit) brokenRuleOfChange(prev *Run, claim bool) string {
 	r, events := &c.Run, uint64(len(c.Events))
 	moves, starts := r.State != prev.State, r.State != prev.State && r.State == fsm.StateRunning
 	requeued := prev.State == fsm.StateRunning && r.State == fsm.StateQueued
@@ -143,33 +139,34 @@ func (c *Commit) nextRules(prev *Run, claim bool) [13]rule {
 	if starts {
 		attempt++
 	}
-	return [...]rule{
-		{name: "terminal", text: "a run that has ended does not change",
-			broken: prev.State.Terminal()},
-		{name: "seq", text: "seq grows by the number of events", have: r.Seq, want: prev.Seq + events,
-			broken: r.Seq != prev.Seq+events},
-		{name: "transition", text: "no transition leads to this state",
-			broken: moves && !hasTransition(prev.State, r.State)},
-		{name: "event", text: "a transition has an event",
-			broken: moves && events == 0},
-		{name: "claimable", text: "a run that is held, or waits for other runs, cannot be claimed",
-			broken: claim && (prev.Held() || prev.AwaitsChildren())},
-		{name: "claim", text: "a claim starts the run or ends it",
-			broken: claim && !moves},
-		{name: "attempt", text: "a start adds one attempt, and nothing else does",
-			have: uint64(r.Attempt), want: uint64(attempt),
-			broken: r.Attempt != attempt},
-		{name: "slot", text: "only a claim gives a slot",
-			broken: r.Slot && !prev.Slot && !claim},
-		{name: "epoch", text: "only a claim gives an epoch",
-			broken: r.Epoch != prev.Epoch && !claim},
-		{name: "yielded", text: "yielded grows by one when a turn goes back to the queue or a fork asks again",
-			broken: r.Yielded != prev.Yielded && (r.Yielded != prev.Yielded+1 || !requeued && !asksAgain)},
-		{name: "monotone", text: "interactions and updated_at do not go back",
-			broken: r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt)},
-		{name: "submission", text: "the submitted specification cannot change",
-			broken: !sameSubmission(prev, r)},
-		{name: "not_before", text: "not_before moves only when a turn goes back to the queue, and only later",
-			broken: !r.NotBefore.Equal(prev.NotBefore) && (!requeued || r.NotBefore.Before(prev.NotBefore))},
+	switch {
+	case prev.State.Terminal():
+		return "a run that has ended does not change"
+	case r.Seq != prev.Seq+events:
+		return differs("seq grows by the number of events", r.Seq, prev.Seq+events)
+	case moves && !hasTransition(prev.State, r.State):
+		return "no transition leads to this state"
+	case moves && events == 0:
+		return "a transition has an event"
+	case claim && (prev.Held() || prev.AwaitsChildren()):
+		return "a run that is held, or waits for other runs, cannot be claimed"
+	case claim && !moves:
+		return "a claim starts the run or ends it"
+	case r.Attempt != attempt:
+		return differs("a start adds one attempt, and nothing else does", uint64(r.Attempt), uint64(attempt))
+	case r.Slot && !prev.Slot && !claim:
+		return "only a claim gives a slot"
+	case r.Epoch != prev.Epoch && !claim:
+		return "only a claim gives an epoch"
+	case r.Yielded != prev.Yielded && (r.Yielded != prev.Yielded+1 || !requeued && !asksAgain):
+		return "yielded grows by one when a turn goes back to the queue or a fork asks again"
+	case r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt):
+		return "interactions and updated_at do not go back"
+	case !sameSubmission(prev, r):
+		return "the submitted specification cannot change"
+	case !r.NotBefore.Equal(prev.NotBefore) && (!requeued || r.NotBefore.Before(prev.NotBefore)):
+		return "not_before moves only when a turn goes back to the queue, and only later"
+	default:
+		return ""
 	}
 }

@@ -1,6 +1,10 @@
 package store
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"testing"
 	"time"
 
@@ -17,34 +21,48 @@ func queuedRun() Run {
 		QueuedAt: atNoon, Seq: 3}
 }
 
-// eachRule requires that each rule has a case in which it is the first that is broken, and that
-// nothing is broken without a case.
-func eachRule(t *testing.T, good []rule, cases map[string][]rule) {
+// eachRule requires that the cases break as many different rules as the function has, each case
+// the one it is named after.
+func eachRule(t *testing.T, function, good string, cases map[string]string) {
 	t.Helper()
-	run := queuedRun()
-	require.NoError(t, firstBroken(&run, good))
-	require.Len(t, cases, len(good))
-	for i, r := range good {
-		t.Run(r.name, func(t *testing.T) {
-			require.Contains(t, cases, r.name)
-			rules := cases[r.name]
-			require.NoError(t, firstBroken(&run, rules[:i]), "it breaks another rule before")
-			err := firstBroken(&run, rules)
-			require.ErrorIs(t, err, ErrInvalid)
-			require.ErrorContains(t, err, "run a in state queued: "+r.text)
+	require.Empty(t, good, "nothing is broken without a change")
+	rules := make(map[string]string)
+	for name, rule := range cases {
+		require.NotEmpty(t, rule, name)
+		require.NotContains(t, rules, rule, "%s and %s break the same rule", name, rules[rule])
+		rules[rule] = name
+	}
+	require.Len(t, rules, countRules(t, function))
+}
+
+// countRules counts the rules of a function in rules.go: the cases of its switch.
+func countRules(t *testing.T, function string) (rules int) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "rules.go", nil, 0)
+	require.NoError(t, err)
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || types.ExprString(f.Recv.List[0].Type)+"."+f.Name.Name != function {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CaseClause); ok && c.List != nil {
+				rules++
+			}
+			return true
 		})
 	}
+	return rules
 }
 
 // I10: each rule of a record is broken by a record that meets the rules before it.
 func TestEachRuleOfARunIsBroken(t *testing.T) {
-	broken := func(change func(*Run)) []rule {
+	broken := func(change func(*Run)) string {
 		r := queuedRun()
 		change(&r)
-		rules := r.rules()
-		return rules[:]
+		return r.brokenRule()
 	}
-	eachRule(t, broken(func(*Run) {}), map[string][]rule{
+	eachRule(t, "*Run.brokenRule", broken(func(*Run) {}), map[string]string{
 		"counters":    broken(func(r *Run) { r.Yielded = 1 }),
 		"holds":       broken(func(r *Run) { r.Holds = 1 }),
 		"journal":     broken(func(r *Run) { r.Journal = &interaction.JournalSize{Entries: 2, Bytes: 1} }),
@@ -75,24 +93,22 @@ func TestEachRuleOfARunIsBroken(t *testing.T) {
 
 // I10: each rule of a commit is broken by a commit that meets the rules before it.
 func TestEachRuleOfACommitIsBroken(t *testing.T) {
-	broken := func(change func(*Commit)) []rule {
+	broken := func(change func(*Commit)) string {
 		c := &Commit{Run: queuedRun(), Expect: 1, Events: make([]Event, 1)}
 		change(c)
-		rules := c.rules()
-		return rules[:]
+		return c.brokenRule()
 	}
-	eachRule(t, broken(func(*Commit) {}), map[string][]rule{
+	eachRule(t, "*Commit.brokenRule", broken(func(*Commit) {}), map[string]string{
 		"version": broken(func(c *Commit) { c.Run.Version = 3 }),
 		"spec":    broken(func(c *Commit) { c.Spec = []byte("s") }),
 		"events":  broken(func(c *Commit) { c.Events = make([]Event, 4) }),
 	})
-	created := func(change func(*Commit)) []rule {
+	created := func(change func(*Commit)) string {
 		c := &Commit{Run: queuedRun(), Spec: []byte("s"), Events: make([]Event, 3)}
 		change(c)
-		rules := c.createRules()
-		return rules[:]
+		return c.brokenRuleOfCreation()
 	}
-	eachRule(t, created(func(*Commit) {}), map[string][]rule{
+	eachRule(t, "*Commit.brokenRuleOfCreation", created(func(*Commit) {}), map[string]string{
 		"creation": created(func(c *Commit) { c.Spec = nil }),
 		"journal":  created(func(c *Commit) { c.Run.Journal = &interaction.JournalSize{} }),
 		"answer":   created(func(c *Commit) { c.Run.Answers = []interaction.Answer{{}} }),
@@ -105,20 +121,19 @@ func TestEachRuleOfACommitIsBroken(t *testing.T) {
 
 // I10: each rule of a change is broken by a change that meets the rules before it.
 func TestEachRuleOfAChangeIsBroken(t *testing.T) {
-	// of returns the rules of a commit that starts a turn by a claim, or leaves the run in the queue.
-	of := func(claim bool, spoil func(c *Commit, prev *Run)) []rule {
+	// of returns the rule that a commit breaks that starts a turn by a claim, or leaves the run in the
+	// queue.
+	of := func(claim bool, spoil func(c *Commit, prev *Run)) string {
 		c, prev := &Commit{Run: queuedRun(), Expect: 1, Events: make([]Event, 1)}, queuedRun()
 		prev.Version, prev.Seq = 1, 2
 		if claim {
 			c.Run.State, c.Run.Slot, c.Run.Owner, c.Run.Attempt, c.Run.Epoch = fsm.StateRunning, true, "n", 1, 1
 		}
 		spoil(c, &prev)
-		rules := c.nextRules(&prev, claim)
-		return rules[:]
+		return c.brokenRuleOfChange(&prev, claim)
 	}
-	run := queuedRun()
-	require.NoError(t, firstBroken(&run, of(true, func(*Commit, *Run) {})))
-	eachRule(t, of(false, func(*Commit, *Run) {}), map[string][]rule{
+	require.Empty(t, of(true, func(*Commit, *Run) {}))
+	eachRule(t, "*Commit.brokenRuleOfChange", of(false, func(*Commit, *Run) {}), map[string]string{
 		"terminal":   of(false, func(_ *Commit, p *Run) { p.State = fsm.StateFailed }),
 		"seq":        of(false, func(c *Commit, _ *Run) { c.Run.Seq++ }),
 		"transition": of(false, func(c *Commit, _ *Run) { c.Run.State = fsm.StateSucceeded }),

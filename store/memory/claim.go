@@ -84,7 +84,8 @@ func (s *Store) startRun(id string, req *store.ClaimRequest) (store.Claimed, sto
 	}
 	own := copyOf(&c)
 	s.write(e, &e.run, &c, &own)
-	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, s.hintOf(&c), nil
+	c.Run.Session = c.Run.Session.Clone() // the only part of it that may still be the store's
+	return store.Claimed{Run: c.Run, Spec: slices.Clone(e.spec)}, s.hintOf(&c), nil
 }
 
 func (s *Store) releaseDelayed(now time.Time) {

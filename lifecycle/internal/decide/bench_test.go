@@ -16,7 +16,7 @@ func BenchmarkDecide(b *testing.B) {
 	created, err := Submission(&run, []byte(`{"prompt":"Build the release, ask, and ship it."}`))
 	require.NoError(b, err)
 	claimed := created.Run.Claim("node-1")
-	running, err := Start(&claimed, now)
+	running, err := (&Starts{Now: now}).Start(claimed, nil)
 	require.NoError(b, err)
 	ask := &effects{
 		now: now, facts: fsm.FactProcessOK,

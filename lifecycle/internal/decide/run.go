@@ -20,13 +20,29 @@ func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
 	return c, err
 }
 
-// Start starts the next turn of a claimed run: see store.ClaimRequest.
-func Start(run *store.Run, now time.Time) (store.Commit, error) {
-	c, err := transition(run, fsm.EventTurnStarted, &effects{now: now})
+// Starts are the commits that start the turns of one claim.
+type Starts struct {
+	Now time.Time
+
+	commits []*store.Commit
+}
+
+// Start is a store.ClaimRequest's Start.
+func (s *Starts) Start(run store.Run, _ []byte) (store.Commit, error) {
+	c, err := transition(&run, fsm.EventTurnStarted, &effects{now: s.Now})
 	if err != nil {
 		return store.Commit{}, err
 	}
-	return Detach(c), nil
+	s.commits = append(s.commits, c)
+	return *c, nil
+}
+
+// Recycle returns the commits to the pool, after a claim that has succeeded. After a failed claim,
+// the store may still use them.
+func (s *Starts) Recycle() {
+	for _, c := range s.commits {
+		Recycle(c)
+	}
 }
 
 func Cancel(run *store.Run, reason string, now time.Time) (*store.Commit, error) {

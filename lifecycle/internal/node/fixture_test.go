@@ -118,7 +118,7 @@ func started(tb testing.TB, s store.Store, node string, n int, change func(*stor
 	}
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: node, Lease: time.Minute}, now))
 	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: node, Now: now, Max: n,
-		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) }})
+		Start: (&decide.Starts{Now: now}).Start})
 	require.NoError(tb, err)
 	require.Len(tb, claimed, n)
 	runs := make([]store.Run, n)

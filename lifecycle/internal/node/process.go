@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sync/semaphore"
 
@@ -57,15 +57,9 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// singleCommits pools batches of length one for Process.Commit. The store does not retain them.
-var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
-
 func (p *Process) Commit(ctx context.Context, cm *store.Commit) error {
-	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
-	batch[0] = *cm
-	err := p.Store.Commit(ctx, batch[:])[0]
-	batch[0] = store.Commit{}
-	singleCommits.Put(batch)
+	batch := unsafe.Slice(cm, 1) //nolint:gosec // the one commit; to copy its 1 KB into a slice costs 1 % of a run
+	err := p.Store.Commit(ctx, batch)[0]
 	if err == nil {
 		p.Notices.Committed(cm)
 	}

@@ -118,9 +118,10 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 			n.claims.deferClaim(found, foundGaps)
 		}
 	}()
+	starts := decide.Starts{Now: now}
 	req := store.ClaimRequest{
 		Node: n.id, Now: now, Max: room, Engines: n.cfg.Engines, Hinted: n.hinted.Swap(false), Drained: &drained,
-		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, now) },
+		Start: starts.Start,
 	}
 	if n.claims.announcer != nil && !n.claims.urgent.Swap(false) && n.claims.peers.Load() > 1 {
 		req.Found = &found
@@ -128,7 +129,11 @@ func (n *Node) claimReady(room int) ([]store.Claimed, error) {
 	if req.Found == nil || req.Hinted {
 		n.claims.begun.Add(1)
 	}
-	return n.proc.Store.Claim(n.live, req)
+	claimed, err := n.proc.Store.Claim(n.live, req)
+	if err == nil {
+		starts.Recycle()
+	}
+	return claimed, err
 }
 
 const smallBatch = 8

@@ -116,10 +116,9 @@ func (n *Node) stopIdling(now time.Time) {
 }
 
 func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
-	commitNow := n.proc.Now()
+	starts := decide.Starts{Now: n.proc.Now()}
 	req := store.ClaimRequest{
-		Node: n.id, Now: commitNow, Max: 1, Engines: n.cfg.Engines, Suspects: true,
-		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decide.Start(&r, commitNow) },
+		Node: n.id, Now: starts.Now, Max: 1, Engines: n.cfg.Engines, Suspects: true, Start: starts.Start,
 	}
 	claimed, err := n.proc.Store.Claim(n.live, req)
 	if len(claimed) > 0 {
