@@ -108,8 +108,15 @@ func (q *request) postAGUI(ctx context.Context) {
 	if json.Unmarshal(in.State, &at) == nil && at.Run == run {
 		cursor = min(at.LastEvent, v.Run.Seq)
 	}
-	out.last = cursor
-	f := follower{request: q, out: out, run: run, cursor: cursor, shown: make(map[int]bool)}
+	f := follower{request: q, out: out, run: run, shown: make(map[int]bool)}
+	if at.Run != run && len(in.Messages) == 0 {
+		if out.messages, err = q.snapshot(s.ctx, in.ThreadID, &v, &f, out); err != nil {
+			out.fault(q.fault(s.ctx, err))
+			return
+		}
+		cursor = v.Run.Seq
+	}
+	out.last, f.cursor = cursor, cursor
 	f.follow(s.ctx)
 }
 
@@ -167,6 +174,7 @@ type aguiWriter struct {
 	run        string
 	has        map[string]bool // the client's messages and calls
 	last       uint64          // the last event
+	messages   []object        // of a snapshot; nil: none
 }
 
 func (a *aguiWriter) event(kind string, members object) {
@@ -178,6 +186,9 @@ func (a *aguiWriter) event(kind string, members object) {
 func (a *aguiWriter) open(v *front.View) {
 	a.run = v.Run.ID
 	a.event("RUN_STARTED", object{"threadId": a.thread, "runId": a.id})
+	if a.messages != nil {
+		a.event("MESSAGES_SNAPSHOT", object{"messages": a.messages})
+	}
 }
 
 func (a *aguiWriter) state(v *front.View) {
@@ -185,9 +196,11 @@ func (a *aguiWriter) state(v *front.View) {
 		"status": v.Status(), "last_event": a.last}})
 }
 
+func textID(run string, e *lifecycle.Event) string { return fmt.Sprintf("%s-%d", run, e.Seq) }
+
 func (a *aguiWriter) text(e *lifecycle.Event, text string) {
 	a.last = e.Seq
-	id := fmt.Sprintf("%s-%d", a.run, e.Seq)
+	id := textID(a.run, e)
 	if a.has[id] || text == "" {
 		return
 	}
@@ -215,14 +228,24 @@ func (a *aguiWriter) show(q *lifecycle.Question) (id string) {
 		return id
 	}
 	a.has[id] = true
-	arguments := string(q.Subject.Arguments)
-	if arguments == "" {
-		arguments = "{}"
-	}
 	a.event("TOOL_CALL_START", object{"toolCallId": id, "toolCallName": q.Subject.Tool})
-	a.event("TOOL_CALL_ARGS", object{"toolCallId": id, "delta": arguments})
+	a.event("TOOL_CALL_ARGS", object{"toolCallId": id, "delta": argumentsOf(q.Subject)})
 	a.event("TOOL_CALL_END", object{"toolCallId": id})
 	return id
+}
+
+func argumentsOf(s *lifecycle.Subject) string {
+	if len(s.Arguments) == 0 {
+		return "{}"
+	}
+	return string(s.Arguments)
+}
+
+// resultOf returns the content of the message with a call's outcome.
+func resultOf(r *lifecycle.Record) string {
+	content := object{"outcome": outcome(r)}
+	maps.Copy(content, decidedBy(r))
+	return encode(content)
 }
 
 func (a *aguiWriter) settled(r *lifecycle.Record) {
@@ -235,10 +258,7 @@ func (a *aguiWriter) settled(r *lifecycle.Record) {
 		return
 	}
 	a.has[result] = true
-	content := object{"outcome": outcome(r)}
-	maps.Copy(content, decidedBy(r))
-	a.event("TOOL_CALL_RESULT", object{"messageId": result, "toolCallId": id, "role": "tool",
-		"content": encode(content)})
+	a.event("TOOL_CALL_RESULT", object{"messageId": result, "toolCallId": id, "role": "tool", "content": resultOf(r)})
 }
 
 func (a *aguiWriter) voted(*lifecycle.Record) {}

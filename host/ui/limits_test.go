@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -441,4 +442,77 @@ func TestI5ARepeatedAnswerReadsFewEvents(t *testing.T) {
 	require.Contains(t, again, `"delta":"tea"`)
 	require.NotContains(t, again, "thinking")
 	require.Less(t, st.events.Load(), int64(2*rounds/3))
+}
+
+// P4: a client of AG-UI without messages gets those of the whole thread in one snapshot, at most
+// 1 MiB of the newest, and then the open question. Other clients keep theirs.
+func TestP4AClientWithoutMessagesGetsASnapshot(t *testing.T) {
+	agent := func(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.Question{Kind: engine.Approval, Prompt: "Pay?",
+				Subject: &engine.Subject{Tool: "pay"}}), nil
+		}
+		for i := 0; t.Prompt == "Much." && i < 30; i++ {
+			if err := sink.Message(ctx, engine.Message{Text: strings.Repeat("x", 50_000)}); err != nil {
+				return engine.Outcome{}, err
+			}
+		}
+		return engine.Done("Done: " + t.Prompt), nil
+	}
+	handler := newServer(t, host(t, agent), nil).AGUI()
+	post := func(members object) (events []object) {
+		body := object{"threadId": "c", "runId": "r", "messages": []object{}}
+		maps.Copy(body, members)
+		raw, err := json.Marshal(body)
+		require.NoError(t, err)
+		for line := range strings.Lines(ask(t, handler, "ada", http.MethodPost, "/agui", string(raw)).Body.String()) {
+			var e object
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
+				require.NoError(t, json.Unmarshal([]byte(data), &e))
+				events = append(events, e)
+			}
+		}
+		return events
+	}
+	types := func(events []object) (all []any) {
+		for _, e := range events {
+			if e["type"] != "CUSTOM" && e["type"] != "STATE_SNAPSHOT" {
+				all = append(all, e["type"])
+			}
+		}
+		return all
+	}
+	say := func(text string) object { return object{"messages": []object{{"id": text, "role": "user", "content": text}}} }
+	interrupt := func(events []object) any {
+		outcome, _ := events[len(events)-1]["outcome"].(object)
+		return outcome["interrupts"].([]any)[0].(object)["id"]
+	}
+	approve := func(id any) object {
+		more := say("First.")
+		more["resume"] = []object{{"interruptId": id, "status": "resolved", "payload": object{"approved": true}}}
+		return more
+	}
+	calls := []any{"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "RUN_FINISHED"}
+
+	first := interrupt(post(say("First.")))
+	post(approve(first))
+	second := interrupt(post(say("Second.")))
+	events := post(nil)
+	require.Equal(t, append([]any{"RUN_STARTED", "MESSAGES_SNAPSHOT"}, calls...), types(events))
+	messages, _ := events[1]["messages"].([]any)
+	require.Len(t, messages, 3)
+	call, result, text := messages[0].(object), messages[1].(object), messages[2].(object)
+	require.Equal(t, first, call["toolCalls"].([]any)[0].(object)["id"])
+	require.Equal(t, first, result["toolCallId"])
+	require.Equal(t, "Done: First.", text["content"])
+	require.NotContains(t, types(post(say("Second."))), "MESSAGES_SNAPSHOT", "the client has messages")
+	state := events[len(events)-2]["snapshot"]
+	require.NotContains(t, types(post(object{"state": state})), "MESSAGES_SNAPSHOT", "the client knows its place")
+
+	post(approve(second))
+	post(approve(interrupt(post(say("Much.")))))
+	events = post(nil)
+	messages, _ = events[1]["messages"].([]any)
+	require.Len(t, messages, 1<<20/50_000+1) // large texts, and the end
+	require.Equal(t, "Done: Much.", messages[len(messages)-1].(object)["content"])
 }

@@ -356,6 +356,12 @@ func (b byAGUI) run(ctx context.Context, person, run string, resume []object) (
 	}
 	for _, e := range events {
 		switch e["type"] {
+		case "MESSAGES_SNAPSHOT":
+			all, _ := e["messages"].([]any)
+			for _, m := range all {
+				one, _ := m.(object)
+				s.Result += fmt.Sprint(one["content"])
+			}
 		case "TEXT_MESSAGE_CONTENT":
 			s.Result += fmt.Sprint(e["delta"])
 		case "RUN_ERROR":

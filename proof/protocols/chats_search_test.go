@@ -219,11 +219,16 @@ func TestP4HttpAgentOutlivesTheHost(t *testing.T) {
 	end = p.do("reload", nil)
 	require.Equal(t, "interrupt", end["outcome"], "%v", end)
 	require.Equal(t, approved+" working", texts(end), "%v", end)
-	end = p.do("forget", nil) // a page without messages and state
+	end = p.do("forget", nil) // a page without messages and state gets those of the thread
 	require.Equal(t, "interrupt", end["outcome"], "%v", end)
-	require.Equal(t, "working", texts(end), "%v", end)
+	require.Equal(t, approved+" working", texts(end), "%v", end)
+	var roles []any
+	for _, m := range list(end, "messages") {
+		roles = append(roles, m["role"])
+	}
+	require.Equal(t, []any{"assistant", "tool", "assistant", "assistant", "assistant"}, roles, "%v", end)
 	end = p.do("resume", object{"answers": object{"1": object{"approved": true}}})
-	require.Equal(t, "working "+approved, texts(end), "%v", end)
+	require.Equal(t, approved+" working "+approved, texts(end), "%v", end)
 }
 
 // P2, P4: HttpAgent: a stale second page, an answer from elsewhere, and the same answer again.
