@@ -482,7 +482,9 @@ func TestP4AClientWithoutMessagesGetsASnapshot(t *testing.T) {
 		}
 		return all
 	}
-	say := func(text string) object { return object{"messages": []object{{"id": text, "role": "user", "content": text}}} }
+	say := func(text string) object {
+		return object{"messages": []object{{"id": text, "role": "user", "content": text}}}
+	}
 	interrupt := func(events []object) any {
 		outcome, _ := events[len(events)-1]["outcome"].(object)
 		return outcome["interrupts"].([]any)[0].(object)["id"]
