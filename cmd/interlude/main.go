@@ -44,7 +44,14 @@ is unavailable: try again.`,
 	Verbs: append(console.Verbs(), serveVerb, devVerb, mcpVerb, tokenVerb, policyVerb, runVerb, newVerb, versionVerb),
 }
 
+// gcPercent makes the collector run a quarter as often: a host allocates much and retains little.
+// On PostgreSQL this saves a sixth of its processor time, for about 35 MB. GOGC overrides it.
+const gcPercent = 400
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program immediately
 	status, err := program.Run(ctx, command.Call{Program: os.Args[0], Args: os.Args[1:], In: os.Stdin, Out: os.Stdout,
