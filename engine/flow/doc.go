@@ -50,5 +50,6 @@
 // lifecycle.Config or in the spec.
 //
 // Neighbours: lifecycle executes the engine, whose journal is an [engine.Journal], stored with the
-// run. It is not a workflow language: a step is any Go function.
+// run. Package toolloop is a model with tools as a flow. It is not a workflow language: a step is any
+// Go function.
 package flow

@@ -20,6 +20,8 @@ type Policy struct {
 	// Backoff is the pause before the first retry; 0 or less: 1 s. It doubles with each retry, up
 	// to MaxBackoff; 0 or less: 1 min.
 	Backoff, MaxBackoff time.Duration
+	// Retryable, if set, reports whether an error is retried; other errors are final at once.
+	Retryable func(error) bool
 	// Timeout limits each try, whose context then ends with context.DeadlineExceeded; 0: unlimited.
 	Timeout time.Duration
 }
@@ -152,7 +154,7 @@ func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), po
 			return r, c.endWith(errors.Unwrap(err))
 		case putsOff(err):
 			return r, c.stop(err)
-		case try >= p.Retries:
+		case try >= p.Retries || p.Retryable != nil && !p.Retryable(err):
 			r.Error = cmp.Or(bounded(err.Error(), most), "failed")
 			return r, nil
 		}

@@ -54,7 +54,7 @@ func (h host) serve(ctx context.Context) error {
 		return err
 	}
 	lc, err := lifecycle.New(lifecycle.Config{Store: h.gated(s), Engine: orders(ledger), Forgiving: true,
-		Engines:     map[string]engine.Engine{"tree": tree(ledger), "books": books},
+		Engines:     map[string]engine.Engine{"tree": tree(ledger), "books": books, "loop": loop(ledger)},
 		OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
 		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
