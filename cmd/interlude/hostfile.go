@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -40,6 +41,8 @@ type hostFile struct {
 	// Page is the page's public address, for links in mails and chats.
 	Page   string  `json:"page"`
 	SignIn *signIn `json:"sign_in"`
+	// Brand is the appearance of the page; nil: interlude's.
+	Brand *brandEntry `json:"brand"`
 	// Policy is a file of rules for approvals; empty: people decide.
 	Policy string `json:"policy"`
 	// Directory is the file of people, groups and deputies (package people); empty: no deputies.
@@ -185,8 +188,43 @@ func (h *hostFile) check() error {
 			return fmt.Errorf("%s.name is %q, which another entry has, want different names", n.where, n.Name)
 		}
 	}
+	if h.Brand != nil {
+		if err := h.Brand.read(); err != nil {
+			return err
+		}
+	}
 	if h.SignIn != nil {
 		return h.SignIn.check(h.Page)
+	}
+	return nil
+}
+
+// brandEntry is web.Options.Brand and SignOut.
+type brandEntry struct {
+	Name      string `json:"name"`
+	Logo      string `json:"logo"` // a file
+	Color     string `json:"color"`
+	DarkColor string `json:"dark_color"`
+	SignOut   string `json:"sign_out"`
+
+	brand web.Brand
+}
+
+// read reads the logo and checks the fields.
+func (b *brandEntry) read() error {
+	b.brand = web.Brand{Name: b.Name, Color: b.Color, DarkColor: b.DarkColor}
+	if b.Logo != "" {
+		f, err := os.Open(b.Logo)
+		if err != nil {
+			return fmt.Errorf("brand.logo: %w", err)
+		}
+		defer f.Close()
+		if b.brand.Logo, err = io.ReadAll(io.LimitReader(f, maxHostFile)); err != nil {
+			return fmt.Errorf("brand.logo: %w", err)
+		}
+	}
+	if err := b.brand.Validate(); err != nil {
+		return fmt.Errorf("brand: %s", strings.TrimPrefix(err.Error(), "web: Brand."))
 	}
 	return nil
 }

@@ -54,6 +54,8 @@ func TestL1AWrongFileOfConfigIsRefused(t *testing.T) {
 			"leave agents.a.login out"},
 		"two, none by choice": {`{"agents": {"a": {"agent": "demo"}, "b": {"agent": "demo"}}}`,
 			`agent is "", want the default for runs that name none: a, b`},
+		"a pale color":         {with(`"brand": {"color": "#ffcc00"}`), "brand: Color is #ffcc00, whose contrast"},
+		"no logo":              {with(`"brand": {"logo": "nowhere.svg"}`), "brand.logo: open nowhere.svg"},
 		"a null tool":          {with(`"mcp": [null]`), "mcp[0] is null"},
 		"a tool of nobody":     {with(`"mcp": [{"name": "a", "agent": "b"}]`), `mcp[0].agent is "b"`},
 		"a chat of nobody":     {with(`"chat": {"agent": "b"}`), `chat.agent is "b"`},

@@ -250,6 +250,12 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	o := web.Options{Logger: s.agent.logger(c.Side, slog.LevelError)}
 	if h.SignIn != nil {
 		o.Identify, o.Prepare = h.SignIn.identify, h.SignIn.prepare
+		if h.SignIn.OpenID != nil {
+			o.SignOut = "/signin/out"
+		}
+	}
+	if h.Brand != nil {
+		o.Brand, o.SignOut = h.Brand.brand, cmp.Or(h.Brand.SignOut, o.SignOut)
 	}
 	frontEnd := web.Handler(lc.Client, o)
 	handler, err := h.withProtocols(ctx, frontEnd, lc.Client, log)

@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -74,19 +76,52 @@ func TestN7SearchesOfAPersonAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.send("GET", "/inbox?q=x", "bob", "").status)
 }
 
-// N7: the page can be installed, and knows where its person signs out.
-func TestN7ThePageHasAManifestAndASignOut(t *testing.T) {
-	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, SignOut: "/sign-out"})
+// N7: the page can be installed, knows where its person signs out, and has the host's name, logo
+// and colors; colors that people could not read are refused.
+func TestN7ThePageHasTheHostsBrandAndASignOut(t *testing.T) {
+	logo := []byte("\x89PNG\r\n\x1a\n and a picture")
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, SignOut: "/sign-out",
+		Brand: web.Brand{Name: `Acme "<&>" Desk`, Logo: logo, Color: "#7a1f5c", DarkColor: "#f0a6d8"}})
 	var me web.Me
 	w.send("GET", "/me", "bob", "").into(t, &me)
 	require.Equal(t, "/sign-out", me.SignOut)
-	manifest := w.server.URL + "/interlude/manifest.webmanifest"
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, manifest, nil)
-	require.NoError(t, err)
-	r.Header.Set("X-User", "bob")
-	response, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Equal(t, "application/manifest+json", response.Header.Get("Content-Type"))
+	read := func(name string) (string, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/interlude/"+name, nil)
+		require.NoError(t, err)
+		r.Header.Set("X-User", "bob")
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		require.Equal(t, http.StatusOK, response.StatusCode, name)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.Header.Get("Content-Type"), string(body)
+	}
+	kind, body := read("manifest.webmanifest")
+	require.Equal(t, "application/manifest+json", kind)
+	var manifest struct{ Name, ThemeColor string }
+	require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(body, "theme_color", "ThemeColor")), &manifest))
+	require.Equal(t, `Acme "<&>" Desk`, manifest.Name)
+	require.Equal(t, "#7a1f5c", manifest.ThemeColor)
+	_, body = read("")
+	require.Contains(t, body, "<title>Acme &#34;&lt;&amp;&gt;&#34; Desk</title>")
+	require.NotContains(t, body, "interlude")
+	kind, body = read("logo")
+	require.Equal(t, "image/png", kind)
+	require.Equal(t, string(logo), body)
+	_, body = read("brand.css")
+	require.Contains(t, body, "--accent: light-dark(#7a1f5c, #f0a6d8); --on-accent: light-dark(#ffffff, #101113);")
+
+	for _, brand := range []web.Brand{{Color: "#ffcc00"}, {Color: "red"}, {Color: "#12345"}, {DarkColor: "#3454d1"},
+		{Name: strings.Repeat("a", 101)}, {Logo: []byte("<html>")}, {Logo: make([]byte, 256<<10+1)}} {
+		require.Error(t, brand.Validate(), "%.60v", brand)
+		require.Panics(t, func() { web.Handler(w.lc.Client, web.Options{Brand: brand}) })
+	}
+	require.NoError(t, (&web.Brand{Color: "#3454d1", DarkColor: "#9db2ff"}).Validate(), "interlude's own")
+	kind, _ = func() (string, string) {
+		w = open(t, lifecycle.Config{}, web.Options{Identify: identify})
+		return read("logo")
+	}()
+	require.Equal(t, "image/svg+xml", kind)
 }

@@ -3,19 +3,15 @@ package web
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/host/reqbody"
-	"github.com/interlude-go/interlude/host/web/internal/page"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -35,6 +31,8 @@ type Options struct {
 	Prefix string
 	// SignOut is the address at which a person signs out, to which the page links; empty: no link.
 	SignOut string
+	// Brand has the host's name, logo and colors for the page.
+	Brand Brand
 	// Prepare is called with each specification before it is submitted, and may change it, for
 	// example to set WorkDir, Meta or Ask. An error refuses the request with 403 and is shown to
 	// the caller. Prepare should be deterministic: otherwise a repeated request conflicts with the
@@ -85,6 +83,7 @@ type Server struct {
 	mux      *http.ServeMux
 	sameSite *http.CrossOriginProtection
 	origins  map[string]bool
+	files    map[string]file // of the page, by name
 	people   people
 	reading  chan struct{}   // holds maxFilesRead
 	warnOnce sync.Once       // for the warning about a missing Identify
@@ -112,12 +111,16 @@ func Handler(client *lifecycle.Client, opts Options) *Server {
 		}
 		d.origins[origin] = true
 	}
+	if err := d.opts.Brand.Validate(); err != nil {
+		panic(err.Error())
+	}
+	d.files = pageFiles(&d.opts.Brand)
 	d.routes()
 	d.mux.HandleFunc("GET "+d.opts.Prefix+"/{$}", func(w http.ResponseWriter, _ *http.Request) {
-		servePage(w, "index.html")
+		d.servePage(w, "index.html")
 	})
 	d.mux.HandleFunc("GET "+d.opts.Prefix+"/{file}", func(w http.ResponseWriter, r *http.Request) {
-		servePage(w, r.PathValue("file"))
+		d.servePage(w, r.PathValue("file"))
 	})
 	if opts.Identify == nil {
 		d.log.Warn("web: no Options.Identify: only requests from this machine are served, as the actor local",
@@ -128,18 +131,14 @@ func Handler(client *lifecycle.Client, opts Options) *Server {
 
 // servePage serves one whole file of the page. http.FileServer would answer ranges and conditions
 // with bodies that are not problems.
-func servePage(w http.ResponseWriter, name string) {
-	body, err := fs.ReadFile(page.Files, name)
-	if err != nil {
+func (d *Server) servePage(w http.ResponseWriter, name string) {
+	f, ok := d.files[name]
+	if !ok {
 		w.(*response).problem(noSuchPath()) //nolint:forcetypeassert // set by ServeHTTP
 		return
 	}
-	kind := mime.TypeByExtension(path.Ext(name))
-	if path.Ext(name) == ".webmanifest" { // not every system knows it
-		kind = "application/manifest+json"
-	}
-	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(body) //nolint:gosec // an embedded file
+	w.Header().Set("Content-Type", f.kind)
+	_, _ = w.Write(f.body)
 }
 
 // Close ends all streams and refuses new streams with 503; other requests are served as before.

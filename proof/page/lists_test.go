@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -189,4 +190,21 @@ func TestN7NewQuestionsAreNotified(t *testing.T) {
 	ada.until(`notes.length > 0`)
 	require.Equal(t, []string{`A new question waits for you: Ship\u{202E} it?`}, js[[]string](ada, "notes"))
 	ada.until(`document.title.startsWith("(2)")`)
+}
+
+// N7: the page has the host's name, logo and colors, and the person's address to sign out.
+func TestN7ThePageIsTheHosts(t *testing.T) {
+	w := openWorldOf(t, web.Options{SignOut: "/out", Brand: web.Brand{Name: "Acme Desk", Color: "#7a1f5c",
+		DarkColor: "#f0a6d8", Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">` +
+			`<circle cx="4.5" cy="4.5" r="4.5" fill="#7a1f5c"/></svg>`)}})
+	w.ask(lifecycle.Spec{ID: "pay-1"}, approval(t, "Pay 1?", "pay", `{"iban":"DE02 1203"}`))
+	ada := w.open("ada", "#/inbox/pay-1/1")
+	ada.until(ready)
+	ada.until(`document.title === "(1) Acme Desk"`)
+	ada.until(`document.querySelector(".brand").innerText.trim() === "Acme Desk"`)
+	ada.until(`document.querySelector(".brand img").naturalWidth > 0`)
+	ada.until(`document.getElementById("sign-out").pathname === "/out"`)
+	ada.until(`getComputedStyle(document.querySelector(".answer button.primary")).backgroundColor === "rgb(122, 31, 92)"`)
+	ada.pictures("brand")
+	ada.accessibleInBoth("the host's page")
 }

@@ -57,6 +57,12 @@ func identify(r *http.Request) (lifecycle.Actor, error) {
 // openWorld starts a world. around wraps the handler, outermost last.
 func openWorld(t *testing.T, around ...func(http.Handler) http.Handler) *world {
 	t.Helper()
+	return openWorldOf(t, web.Options{}, around...)
+}
+
+// openWorldOf is openWorld with options of the handler.
+func openWorldOf(t *testing.T, opts web.Options, around ...func(http.Handler) http.Handler) *world {
+	t.Helper()
 	need(t, browser != nil, "Chromium")
 	w := &world{t: t, questions: make(map[string][]engine.Question), answers: make(map[string][]engine.Answer)}
 	quiet := slog.New(slog.DiscardHandler)
@@ -64,7 +70,8 @@ func openWorld(t *testing.T, around ...func(http.Handler) http.Handler) *world {
 		Dir: t.TempDir()})
 	require.NoError(t, err)
 	w.lc = lc
-	w.handler = web.Handler(lc.Client, web.Options{Prefix: "/desk", Identify: identify, Logger: quiet})
+	opts.Prefix, opts.Identify, opts.Logger = "/desk", identify, quiet
+	w.handler = web.Handler(lc.Client, opts)
 	for _, wrap := range around {
 		w.handler = wrap(w.handler)
 	}

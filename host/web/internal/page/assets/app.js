@@ -18,6 +18,7 @@ import { visible } from "./visible.js";
 
 const byID = (id) => document.getElementById(id);
 const body = document.body;
+const host = document.title; // the name of the host
 
 let me, inbox, runList, system, answers, preferences, showOutbox, panel = null, shownAt = "";
 
@@ -177,7 +178,6 @@ function reopen({ run, id, action }) {
 }
 
 function texts() {
-  document.title = T.title;
   for (const node of document.querySelectorAll("[data-text]")) node.textContent = T[node.dataset.text];
   byID("views").setAttribute("aria-label", T.views);
   byID("outbox").setAttribute("aria-label", T.outbox);
@@ -192,7 +192,7 @@ function notify(questions) {
   known = mine;
   if (!fresh.length || !document.hidden || !settings.notify || Notification.permission !== "granted") return;
   const { run_id: run, question } = fresh[0];
-  const note = new Notification(T.newQuestions(fresh.length), { tag: "interlude", icon: "icon.svg",
+  const note = new Notification(T.newQuestions(fresh.length), { tag: "interlude", icon: "logo",
     body: visible(question.subject?.title || question.prompt, true).slice(0, 200) });
   note.onclick = () => {
     window.focus();
@@ -217,13 +217,15 @@ async function open() {
     return;
   }
   set(byID("me"), me.identified ? shown(me.id) : T.thisMachine);
+  byID("sign-out").hidden = !me.sign_out;
+  if (me.sign_out) byID("sign-out").href = me.sign_out;
   openDrafts(me.id);
   inbox = new Inbox(byID("inbox"));
   inbox.changed = () => {
     if (inbox.loaded) notify(inbox.questions);
     const summary = byID("detail").querySelector(".panel > .empty");
     if (summary && place().view === "inbox") summary.replaceWith(inbox.waiting());
-    document.title = inbox.questions.length ? `(${inbox.questions.length}) ${T.title}` : T.title;
+    document.title = inbox.questions.length ? `(${inbox.questions.length}) ${host}` : host;
   };
   showOutbox = openOutbox(byID("outbox"), { open: reopen,
     shown: () => panel instanceof QuestionPanel ? keyOf(panel.run, panel.id) : "" });

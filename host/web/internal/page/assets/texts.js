@@ -6,7 +6,6 @@ const plural = (n, one, many) => `${n.toLocaleString()} ${n === 1 ? one : many}`
 const people = (names) => names ?? "somebody";
 
 export const T = {
-  title: "interlude",
   skip: "Skip to what is open",
   views: "Views",
   inbox: "Inbox",
