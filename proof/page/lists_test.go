@@ -208,3 +208,79 @@ func TestN7ThePageIsTheHosts(t *testing.T) {
 	ada.pictures("brand")
 	ada.accessibleInBoth("the host's page")
 }
+
+// N7: the page is in German for a person who has chosen it, whole: both tables have the same texts,
+// and no view has an English one.
+func TestN7ThePageSpeaksGerman(t *testing.T) {
+	w := openWorld(t)
+	risky := approval(t, "Rechnung 7 zahlen?", "pay", `{"iban":"DE02 1203"}`)
+	risky.Subject.Risk = "Der Betrag ist hoch."
+	w.ask(lifecycle.Spec{ID: "pay-1", Title: "Rechnungen"}, risky)
+	w.ask(lifecycle.Spec{ID: "ship-1", Ask: &lifecycle.AskPolicy{Need: 2}}, approval(t, "Jetzt liefern?", "ship", `{}`))
+	ada := w.open("ada", "")
+	ada.sees("2 questions wait for you.")
+	ada.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: "de" })`)
+	ada.reload()
+	ada.sees("2 Fragen warten auf Sie.")
+	require.Equal(t, []string{}, js[[]string](ada, `Promise.all([import("./english.js"), import("./german.js")])
+		.then(([{ english }, { german }]) => {
+			const differ = [];
+			const compare = (a, b, at) => {
+				for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+					const [x, y] = [a[name], b[name]];
+					if (typeof x !== typeof y || x.length !== y.length && typeof x !== "string") differ.push(at + name);
+					else if (typeof x === "object") compare(x, y, at + name + ".");
+				}
+			};
+			compare(english, german, "");
+			return differ;
+		})`))
+	ada.run(`import("./english.js").then(({ english }) => import("./german.js").then(({ german }) => {
+		const words = (table) => Object.values(table).flatMap((v) => typeof v === "string" ? [v]
+			: typeof v === "object" ? words(v) : []);
+		const known = new Set(words(german));
+		window.foreign = new Set(words(english).filter((text) => text.length > 1 && !known.has(text)));
+	}))`)
+	german := func(view string) {
+		t.Helper()
+		ada.until("window.foreign !== undefined")
+		require.Equal(t, []string{}, js[[]string](ada, `(() => {
+			const found = [];
+			const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+			while (all.nextNode()) {
+				const text = all.currentNode.data.trim();
+				if (window.foreign.has(text)) found.push(text);
+			}
+			for (const e of document.querySelectorAll("[aria-label], [placeholder]")) {
+				const texts = [e.getAttribute("aria-label"), e.placeholder];
+				found.push(...texts.filter((text) => window.foreign.has(text)));
+			}
+			return found;
+		})()`), view)
+		ada.pictures("german-" + view)
+		ada.accessibleInBoth("German: " + view)
+	}
+	ada.until(`document.documentElement.lang === "de"`)
+	german("list")
+	ada.press("Mit der ersten beginnen")
+	ada.until(ready)
+	ada.sees("Ich habe dies gelesen und nehme das Risiko an.")
+	german("approval")
+	ada.run(`location.hash = "#/inbox/ship-1/1"`)
+	ada.sees("0 von 2 dafür")
+	german("votes")
+	ada.run(`location.hash = "#/runs/pay-1"`)
+	ada.sees("wartet auf Personen")
+	ada.until(`document.querySelector(".timeline svg") !== null`)
+	german("run")
+	ada.run(`location.hash = "#/system"`)
+	ada.sees("überfällige Fristen")
+	german("system")
+	ada.run(`location.hash = "#/answers"`)
+	ada.sees("Sie haben noch keine Frage beantwortet.")
+	german("answers")
+	ada.press("Einstellungen")
+	ada.sees("Zeit zum Zurücknehmen einer Antwort")
+	ada.until(`document.getElementById("set-language").value === "de"`)
+	german("settings")
+}

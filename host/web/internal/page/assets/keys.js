@@ -3,6 +3,7 @@
 
 import { T } from "./texts.js";
 import { h, newID, set, shown } from "./dom.js";
+import { languages } from "./language.js";
 import { change, onChange, settings } from "./settings.js";
 
 const sequence = 1500; // milliseconds for the second key of a pair
@@ -87,7 +88,12 @@ export class Preferences {
       check("set-keys", T.useKeys, settings.keys, (keys) => change({ keys })),
       this.mayNotify() ? check("set-notify", T.notifyMe, settings.notify, (on) => this.notify(on)) : null,
       pick("set-undo", T.undoTime, settings.undo, times, T.undoTimes, (undo) => change({ undo: Number(undo) })),
-      pick("set-theme", T.theme, settings.theme, themes, (one) => T.themes[one], (theme) => change({ theme })));
+      pick("set-theme", T.theme, settings.theme, themes, (one) => T.themes[one], (theme) => change({ theme })),
+      pick("set-language", T.language, settings.language, ["auto", ...languages], (one) => T.languages[one],
+        (language) => {
+          change({ language });
+          location.reload();
+        }));
   }
 
   // notify asks the browser for its permission, which only a press may do.
