@@ -253,16 +253,17 @@ func (r *feedReader) passes(ctx context.Context, id string) (bool, error) {
 // filterByAudience removes events that are not about a question for the filter's person, beginning at
 // the index from.
 func (r *feedReader) filterByAudience(ctx context.Context, events []FeedEvent, from int) ([]FeedEvent, error) {
-	if r.filter.For.IsZero() {
+	if r.filter.For.IsZero() || from == len(events) {
 		return events, nil
 	}
+	person := r.client.WithPrincipals(ctx, r.filter.For)
 	kept := events[:from]
 	for i := from; i < len(events); i++ {
 		to, ok, err := r.audienceOf(ctx, &events[i].Event)
 		if err != nil {
 			return nil, fmt.Errorf("lifecycle: feed %s: event %s: %w", r.name, events[i].ID(), err)
 		}
-		if ok && to.Admits(r.filter.For) {
+		if ok && to.AdmitsAny(person) {
 			kept = append(kept, events[i])
 		}
 	}

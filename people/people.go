@@ -9,6 +9,7 @@ package people
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -47,6 +48,92 @@ type Directory interface {
 	// People lists people whose ID or name begins with the prefix, ignoring case, by ID after the
 	// given one: at most limit, for a picker.
 	People(ctx context.Context, prefix, after string, limit int) ([]Person, error)
+}
+
+// All returns all people, by ID. An error ends it.
+func All(ctx context.Context, d Directory) iter.Seq2[Person, error] {
+	const page = 500
+	return func(yield func(Person, error) bool) {
+		for after := ""; ; {
+			all, err := d.People(ctx, "", after, page)
+			if err != nil {
+				yield(Person{}, err)
+				return
+			}
+			for i := range all {
+				after = all[i].ID
+				if !yield(all[i], nil) {
+					return
+				}
+			}
+			if len(all) < page {
+				return
+			}
+		}
+	}
+}
+
+// Asked returns the people who may answer a question with this audience, each followed by those
+// deputies who may at that time, and each person once: the recipients of notices. Nobody in
+// particular is asked by an open audience. An error ends it.
+func Asked(ctx context.Context, d Directory, to *interaction.Audience, at time.Time) iter.Seq2[Person, error] {
+	return func(yield func(Person, error) bool) {
+		if to.Open() {
+			return
+		}
+		known := make(map[string]bool)
+		once := func(p Person) bool {
+			again := known[p.ID]
+			known[p.ID] = true
+			return again || yield(p, nil)
+		}
+		for p, err := range All(ctx, d) {
+			if err != nil {
+				yield(Person{}, err)
+				return
+			}
+			if !to.Admits(interaction.Actor{ID: p.ID, Groups: p.Groups}) {
+				continue
+			}
+			if !once(p) {
+				return
+			}
+			deputies, err := deputiesOf(ctx, d, &p, to, at)
+			if err != nil {
+				yield(Person{}, err)
+				return
+			}
+			for _, deputy := range deputies {
+				if !once(deputy) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// deputiesOf returns the person's deputies who may answer for them.
+func deputiesOf(ctx context.Context, d Directory, p *Person, to *interaction.Audience, at time.Time) (all []Person,
+	_ error,
+) {
+	ids, err := d.Deputies(ctx, p.ID, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		deputy, err := d.Person(ctx, id)
+		if errors.Is(err, ErrUnknown) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if to.Admits(interaction.Actor{ID: deputy.ID, Groups: deputy.Groups, For: p.ID,
+			Principals: []interaction.Principal{{ID: p.ID, Groups: p.Groups}}}) {
+			all = append(all, deputy)
+		}
+	}
+	return all, nil
 }
 
 func (d *Deputy) active(at time.Time) bool {

@@ -125,3 +125,40 @@ func TestN10ADeputyOfALargeDirectory(t *testing.T) {
 	require.Len(t, of, 1)
 	require.Less(t, testing.AllocsPerRun(10, func() { _, _ = f.Principals(t.Context(), "d7", at) }), 100.0)
 }
+
+// N10: the people who are asked, each followed by the deputies at that time who may answer, once.
+func TestN10WhoIsAsked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(`people:
+  - {id: ann, groups: [finance], deputies: [{id: bob}, {id: dan, until: 2026-11-01}, {id: gone}]}
+  - {id: bob, groups: [finance]}
+  - {id: carl, groups: [sales], deputies: [{id: ann}]}
+  - {id: dan, groups: [hr], deputies: [{id: eve}]}
+  - {id: eve}
+`), 0o600))
+	f, err := people.Open(name, nil)
+	require.NoError(t, err)
+	at := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	for want, to := range map[string]*interaction.Audience{
+		"":                     nil,
+		"ann bob":              {Groups: []string{"finance"}},
+		"bob":                  {Groups: []string{"finance"}, Except: []string{"ann"}},
+		"ann":                  {Groups: []string{"finance"}, Except: []string{"bob"}}, // not through a deputy either
+		"carl ann":             {Users: []string{"carl"}},
+		"dan eve":              {Groups: []string{"hr"}},
+		"eve":                  {Users: []string{"eve", "nobody"}},
+		"carl ann bob dan eve": {Groups: []string{"hr", "sales"}, Users: []string{"bob"}},
+	} {
+		var all []string
+		for p, err := range people.Asked(t.Context(), f, to, at) {
+			require.NoError(t, err)
+			all = append(all, p.ID)
+		}
+		require.ElementsMatch(t, strings.Fields(want), all)
+	}
+	for p, err := range people.Asked(t.Context(), f, &interaction.Audience{Groups: []string{"finance"}}, at) {
+		require.NoError(t, err)
+		require.Equal(t, "ann", p.ID)
+		break
+	}
+}

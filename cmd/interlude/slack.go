@@ -93,7 +93,7 @@ func (h *hostFile) newSlack(ctx context.Context, driver string, db *sql.DB, clie
 	return app, nil
 }
 
-// slackEndpoint is the name of the endpoint for notices. Users do not give this name to a Slack
+// slackEndpoint names the endpoint of notices for Slack. The prefix keeps it apart from a user's
 // webhook.
 const slackEndpoint = "slack-app"
 

@@ -31,14 +31,15 @@ type Answer struct {
 // ErrAmbiguous reports an answer without the number of a question while several questions are open.
 var ErrAmbiguous = errors.New("front: several questions are open: name the answered one")
 
-// Send answers the question. An answer that is sent again returns its first receipt, in every later
-// state of the run. Another answer to the same question in the same exchange is another reply: it
-// fails with lifecycle.ErrSettled, and the history has the answer that counts.
+// Send answers the question, as a deputy if the caller may answer only for an absent person. An
+// answer that is sent again returns its first receipt, in every later state of the run. Another
+// answer to the same question in the same exchange is another reply: it fails with
+// lifecycle.ErrSettled, and the history has the answer that counts.
 //
 // Other errors are ErrAmbiguous and the errors of lifecycle.Client.Reply.
 func (c *Caller) Send(ctx context.Context, run string, a Answer) (lifecycle.Receipt, error) {
 	reply := lifecycle.Reply{ID: a.Question, Text: a.Text, Value: a.Value, Decision: a.Decision, Seen: a.Seen,
-		AcceptRisk: a.AcceptRisk, Key: c.key(&a), Actor: c.actor}
+		AcceptRisk: a.AcceptRisk, Key: c.key(&a)}
 	if a.Question == 0 {
 		n, err := c.meant(ctx, run, reply.Key)
 		if err != nil {
@@ -46,7 +47,33 @@ func (c *Caller) Send(ctx context.Context, run string, a Answer) (lifecycle.Rece
 		}
 		reply.ID = n
 	}
-	return c.client.Reply(ctx, run, reply)
+	return c.client.As(c.answering(ctx, run, reply.ID)).Reply(ctx, run, reply)
+}
+
+// answering returns the caller as the one who answers the question. If the caller has answered it,
+// as a deputy or not, that is repeated, since only the same reply gets its receipt again.
+func (c *Caller) answering(ctx context.Context, run string, question int) lifecycle.Actor {
+	actor := c.client.WithPrincipals(ctx, c.actor)
+	if actor.For != "" || len(actor.Principals) == 0 {
+		return c.actor
+	}
+	record, err := c.client.Question(ctx, run, question)
+	if err != nil { // Reply reports it
+		return c.actor
+	}
+	q := &record.Question
+	for i := range q.Votes {
+		if actor.Is(q.Votes[i].Actor) {
+			actor.For = q.Votes[i].For
+			return actor
+		}
+	}
+	if record.Resolution != "" && actor.Is(record.Actor) {
+		actor.For = record.For()
+		return actor
+	}
+	by, _ := represents(q, actor, c.client.Now())
+	return by
 }
 
 // meant returns the question of an answer without a number: the question that the same key has

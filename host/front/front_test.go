@@ -263,6 +263,77 @@ func TestN9AHiddenQuestionIsNotAsked(t *testing.T) {
 	})
 }
 
+// principals are the people for whom each person may act.
+type principals map[string][]lifecycle.Principal
+
+func (p principals) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	return p[id], nil
+}
+
+// N10: a deputy decides for the absent person, reads for whom, and gets the same receipt for the
+// same answer, also as one of several.
+func TestN10ADeputyDecidesForTheAbsentPerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, err := lifecycle.New(lifecycle.Config{Logger: slog.New(slog.DiscardHandler),
+			Directory: principals{"bob": {{ID: "ann"}}},
+			Engine: engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+				if len(t.Answers) > 0 {
+					return engine.Done("paid"), nil
+				}
+				pay := engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?", Need: 2,
+					To: &lifecycle.Audience{Users: []string{"ann", "carl"}}, Subject: &interaction.Subject{Tool: "pay"}}
+				own := engine.Question{Kind: engine.OpenText, Prompt: "Why?",
+					To: &lifecycle.Audience{Users: []string{"ann", "bob"}}}
+				return engine.AskAll(pay, own), nil
+			})})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		_, err = lc.Submit(ctx, lifecycle.Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		synctest.Wait()
+		bob, carl := front.For(lc.Client, lifecycle.Actor{ID: "bob"}), front.For(lc.Client, lifecycle.Actor{ID: "carl"})
+		v, err := bob.Load(ctx, "r")
+		require.NoError(t, err)
+		require.Len(t, v.Asks, 2)
+		require.Equal(t, map[int]string{1: "ann"}, v.Absent, "the second question is bob's own, too")
+		require.Contains(t, v.Message(&v.Asks[0]), "You answer for ann.\n\nPay?")
+		require.NotContains(t, v.Message(&v.Asks[1]), "ann")
+		as, err := front.For(lc.Client, lifecycle.Actor{ID: "bob", For: "ann"}).Load(ctx, "r")
+		require.NoError(t, err)
+		require.Equal(t, map[int]string{1: "ann", 2: "ann"}, as.Absent, "the host has named the person")
+
+		yes := front.Answer{Exchange: "e", Question: 1, Decision: lifecycle.Approve}
+		send := func(c *front.Caller, replayed bool) {
+			t.Helper()
+			r, err := c.Send(ctx, "r", yes)
+			require.NoError(t, err)
+			require.Equal(t, replayed, r.Replayed)
+		}
+		send(bob, false)
+		send(bob, true)
+		v, err = bob.Load(ctx, "r")
+		require.NoError(t, err)
+		require.Len(t, v.Asks, 1, "one vote counts for both")
+		send(carl, false)
+		send(bob, true)
+		why := front.Answer{Exchange: "e", Question: 2, Text: "so"}
+		for _, again := range []bool{false, true} {
+			r, err := bob.Send(ctx, "r", why)
+			require.NoError(t, err)
+			require.Equal(t, again, r.Replayed)
+		}
+		all, err := lc.History(ctx, "r")
+		require.NoError(t, err)
+		require.Equal(t, "ann", all[0].Question.Votes[0].For)
+		require.Empty(t, all[1].For())
+		stop()
+		require.NoError(t, <-served)
+		lc.Close()
+	})
+}
+
 // displayed returns the texts of a form that a client shows.
 func displayed(t *testing.T, schema []byte) (text string) {
 	t.Helper()

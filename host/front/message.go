@@ -8,6 +8,15 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
+// Message is the function Message for a question in Asks. It begins with the absent person for whom
+// the caller answers, if any.
+func (v *View) Message(q *lifecycle.Question) string {
+	if absent := v.Absent[q.ID]; absent != "" {
+		return "You answer for " + interaction.Visible(absent) + ".\n\n" + Message(q)
+	}
+	return Message(q)
+}
+
 // Message returns the question as text: prompt, context, the call to approve with its summary,
 // arguments and risk, and the names of its files. Nothing in it is hidden: see interaction.Visible. The
 // options are in the form.

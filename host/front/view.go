@@ -35,6 +35,9 @@ type View struct {
 	// Asks are the open questions that the caller may answer now, in the order of their numbers. A
 	// protocol asks for these only.
 	Asks []lifecycle.Question
+	// Absent names, by number of a question in Asks, the person for whom the caller answers as a
+	// deputy.
+	Absent map[int]string
 	// Others are the open questions that the caller may not answer now: asked of others, claimed by
 	// another person, voted on by the caller, or hidden while the host's policy decides.
 	Others []lifecycle.Question
@@ -49,22 +52,31 @@ func (c *Caller) Load(ctx context.Context, run string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return c.viewOf(r), nil
+	actor := c.actor
+	if len(r.Open) > 0 {
+		actor = c.client.WithPrincipals(ctx, actor)
+	}
+	return c.viewOf(r, actor), nil
 }
 
-func (c *Caller) viewOf(r lifecycle.Run) View {
+func (c *Caller) viewOf(r lifecycle.Run, actor lifecycle.Actor) View {
 	v := View{Run: r}
 	now := c.client.Now()
 	for _, q := range r.Open {
 		hidden := q.Hidden(now)
-		if !hidden && MayAnswer(&q, c.actor, now) {
+		by, may := represents(&q, actor, now)
+		if !hidden && may && !q.Claim.Excludes(by, now) {
 			v.Asks = append(v.Asks, q)
+			if by.For != "" {
+				if v.Absent == nil {
+					v.Absent = make(map[int]string)
+				}
+				v.Absent[q.ID] = by.For
+			}
 			continue
 		}
 		v.Others = append(v.Others, q)
-		free := q
-		free.Claim = nil
-		if !MayAnswer(&free, c.actor, now) {
+		if !may {
 			continue
 		}
 		again := q.HiddenUntil()
@@ -78,11 +90,13 @@ func (c *Caller) viewOf(r lifecycle.Run) View {
 	return v
 }
 
-// MayAnswer reports whether the actor may answer the open question at this time: the audience admits
-// the actor, no other person has claimed the question, and the actor has not voted on it. The host's
-// Authorize may still refuse the reply.
-func MayAnswer(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) bool {
-	return q.To.Admits(actor) && !q.Claim.Excludes(actor, now) && q.VoteOf(actor) == nil
+// represents returns the actor as the one who may answer the open question, perhaps as a deputy. An
+// actor whom the host has identified as a deputy (Actor.For) stays one.
+func represents(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) (by lifecycle.Actor, ok bool) {
+	if actor.For != "" {
+		return actor, q.To.Admits(actor) && q.VoteOf(actor) == nil
+	}
+	return q.Represents(actor, now)
 }
 
 // Ended reports whether the run has ended.

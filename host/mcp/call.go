@@ -27,7 +27,8 @@ type call struct {
 	tool   *Tool
 	params *sdk.CallToolParamsRaw
 	run    string
-	cursor uint64 // of the last event that the call has read
+	cursor uint64     // of the last event that the call has read
+	view   front.View // as last read
 	// skipped are questions that this call does not ask (again): dismissed by the person, or to be
 	// answered on the page, in which case the call waits for the answer.
 	skipped map[int]skip
@@ -170,6 +171,7 @@ func (c *call) hold(ctx context.Context) (sdk.Result, error) {
 // result of the first call has shown them; a model would otherwise call the tool in a loop.
 func (c *call) expectPage(ctx context.Context) error {
 	v, err := c.Load(ctx, c.run)
+	c.view = v
 	for i := range v.Asks {
 		if q := &v.Asks[i]; c.skipped[q.ID] == 0 && c.request(q) == nil {
 			c.skipped[q.ID] = onThePage
@@ -192,6 +194,7 @@ func (c *call) follow(ctx context.Context) (v front.View, _ error) {
 			return v, err
 		case step.View != nil:
 			v = *step.View
+			c.view = v
 			if c.cursor == front.FromNow {
 				c.cursor = v.Run.Seq
 			}
@@ -225,7 +228,7 @@ func (c *call) askable(v *front.View) []lifecycle.Question {
 // request returns the dialog for a question: a form, otherwise a reference to the host's page; nil if
 // the client supports neither.
 func (c *call) request(q *lifecycle.Question) *sdk.ElicitParams {
-	message := front.Message(q)
+	message := c.view.Message(q)
 	if remark := c.remarks[q.ID]; remark != "" {
 		message = remark + "\n\n" + message
 	}

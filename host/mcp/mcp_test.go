@@ -58,8 +58,14 @@ func serve(tb testing.TB, cfg mcp.Config) *desk {
 // host serves an agent.
 func host(tb testing.TB, agent engine.Func) *lifecycle.Client {
 	tb.Helper()
-	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Engine: agent, Poll: 20 * time.Millisecond,
-		Logger: slog.New(slog.DiscardHandler)})
+	return hostOf(tb, lifecycle.Config{}, agent)
+}
+
+func hostOf(tb testing.TB, cfg lifecycle.Config, agent engine.Func) *lifecycle.Client {
+	tb.Helper()
+	cfg.Store, cfg.Engine, cfg.Poll = memory.New(), agent, 20*time.Millisecond
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	lc, err := lifecycle.New(cfg)
 	require.NoError(tb, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)

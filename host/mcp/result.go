@@ -91,7 +91,7 @@ func (c *call) pending(v *front.View) *sdk.CallToolResult {
 	for i, all := range [][]lifecycle.Question{v.Asks, v.Others} {
 		for j := range all {
 			q := &all[j]
-			p.Questions = append(p.Questions, openQuestion{q.ID, string(q.Kind), front.Message(q), i == 0, page(q.ID)})
+			p.Questions = append(p.Questions, openQuestion{q.ID, string(q.Kind), v.Message(q), i == 0, page(q.ID)})
 		}
 	}
 	var b strings.Builder

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -323,6 +324,56 @@ func TestP4StdioServesOnePerson(t *testing.T) {
 	runs, err := client.Runs(t.Context(), lifecycle.Query{})
 	require.NoError(t, err)
 	require.Len(t, runs.Runs, 3)
+}
+
+// annsDeputies makes ada the deputy of ann.
+type annsDeputies struct{}
+
+func (annsDeputies) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if id != "ada" {
+		return nil, nil
+	}
+	return []lifecycle.Principal{{ID: "ann"}}, nil
+}
+
+// N10: a client asks a deputy with the name of the absent person, in each revision and as a task.
+func TestN10ADeputyReadsForWhom(t *testing.T) {
+	agent := func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "Which color?",
+				To: &lifecycle.Audience{Users: []string{"ann"}}}), nil
+		}
+		return engine.Done("It is " + t.Answers[0].Text), nil
+	}
+	client := hostOf(t, lifecycle.Config{Directory: annsDeputies{}}, agent)
+	const asked = "You answer for ann.\n\nWhich color?"
+	task := promptTool(mcp.Task)
+	task.Name = "task"
+	d := serve(t, mcp.Config{Client: client, Tools: []mcp.Tool{promptTool(mcp.Hold), task}})
+	s := d.connect("2025-11-25", func(_ context.Context, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+		require.Equal(t, asked, p.Message)
+		return accept(object{"answer": "red"}), nil
+	}, nil)
+	r, err := start(t.Context(), s, "Go.")
+	require.NoError(t, err)
+	require.Equal(t, "It is red", textOf(t, r))
+	message := func(requests any) any {
+		one, _ := requests.(object)["1"].(object)
+		params, _ := one["params"].(object)
+		return params["message"]
+	}
+	first, err := d.call("ada", dialogs, "start", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	require.Equal(t, asked, message(first["inputRequests"]))
+	held, err := d.call("ada", neither, "start", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(held["structuredContent"]), asked)
+	created, err := d.call("ada", tasks, "task", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		got, err := d.rpc(t.Context(), "ada", tasks, "tasks/get", object{"taskId": created["taskId"]})
+		return err == nil && got["inputRequests"] != nil && message(got["inputRequests"]) == asked
+	}, time.Minute, time.Millisecond)
 }
 
 // raw posts a body in a protocol revision that has sessions.

@@ -137,7 +137,7 @@ func (s *Server) getTask(ctx context.Context, c *caller, p *taskParams) (*taskRe
 		requests := make(sdk.InputRequestMap)
 		for i := range v.Asks {
 			q := &v.Asks[i]
-			if request := s.request(&c.client, p.TaskID, q, front.Message(q)); request != nil {
+			if request := s.request(&c.client, p.TaskID, q, v.Message(q)); request != nil {
 				requests[s.keyOf(&v.Run, q)] = request
 			} else if s.config.Page != nil {
 				t.StatusMessage = "answer at " + s.config.Page(p.TaskID, q.ID)

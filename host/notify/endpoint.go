@@ -207,7 +207,8 @@ func (e *endpoint) underPolicy(ctx context.Context, c Claimed) (pause time.Durat
 	switch now := e.config.Clock.Now(); {
 	case err != nil:
 		return 0, err
-	case q == nil || !e.Filter.For.IsZero() && !q.To.Admits(e.Filter.For): // settled, or for others now
+	case q == nil || !e.Filter.For.IsZero() &&
+		!q.To.AdmitsAny(e.config.Client.WithPrincipals(ctx, e.Filter.For)): // settled, or for others now
 		return 0, errDecided
 	case q.Hidden(now): // soon at first, since most policies are quick
 		return min(q.HiddenUntil().Sub(now), max(time.Second, now.Sub(q.AskedAt))), nil

@@ -2,7 +2,9 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,4 +82,72 @@ func TestN9AnArgumentIsNoPolicy(t *testing.T) {
 	pause, err := new(endpoint).underPolicy(t.Context(), c) // without a client
 	require.NoError(t, err)
 	require.Zero(t, pause)
+}
+
+// away makes bob the deputy of ann until a time.
+type away struct {
+	until   time.Time
+	offline atomic.Bool
+}
+
+func (a *away) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	switch {
+	case a.offline.Load():
+		return nil, errors.New("the directory does not answer")
+	case id == "bob":
+		return []lifecycle.Principal{{ID: "ann", Until: a.until}}, nil
+	}
+	return nil, nil
+}
+
+// N10: a person's endpoint gets the notices for the people whose deputy they are at that time, also
+// of questions that a policy has left to people. Without a directory, people keep their own notices.
+func TestN10ADeputyGetsTheNotice(t *testing.T) {
+	for _, policy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			directory := &away{until: time.Now().Add(time.Hour)}
+			cfg := lifecycle.Config{Logger: slog.New(slog.DiscardHandler), Directory: directory,
+				Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+					return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?",
+						To:      &lifecycle.Audience{Users: []string{"ann"}},
+						Subject: &interaction.Subject{Tool: "pay"}}), nil
+				})}
+			if policy {
+				cfg.Policy = func(context.Context, lifecycle.Proposal) (lifecycle.Ruling, error) {
+					time.Sleep(time.Second) // the notices wait for it
+					return lifecycle.Ruling{}, nil
+				}
+			}
+			lc, err := lifecycle.New(cfg)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			served := make(chan error, 1)
+			go func() { served <- lc.Serve(ctx) }()
+			h := &host{TB: t, queue: NewMemory(), lc: lc}
+			got := make(map[string]*receiver)
+			var endpoints []Endpoint
+			for _, person := range []string{"ann", "bob", "carl"} {
+				got[person] = &receiver{}
+				endpoints = append(endpoints, Endpoint{Name: person, Sender: got[person], Filter: lifecycle.FeedFilter{
+					Types: []string{lifecycle.TypeInputRequired}, For: lifecycle.Actor{ID: person}}})
+			}
+			_, stop := h.notify(nil, endpoints...)
+			h.submit("away")
+			pass(10 * time.Second)
+			directory.offline.Store(true)
+			h.submit("offline")
+			pass(10 * time.Second)
+			directory.offline.Store(false)
+			pass(time.Hour)
+			h.submit("back")
+			pass(10 * time.Second)
+			require.Equal(t, []string{"away/4", "offline/4", "back/4"}, got["ann"].got())
+			require.Equal(t, []string{"away/4"}, got["bob"].got())
+			require.Empty(t, got["carl"].got())
+			stop()
+			cancel()
+			require.NoError(t, <-served)
+			lc.Close()
+		})
+	}
 }

@@ -31,9 +31,9 @@ const (
 type Config struct {
 	// Client reads questions on the host's behalf; people answer as themselves.
 	Client *lifecycle.Client
-	// Token is the bot's token (xoxb-…), with the scopes chat:write and, for direct messages,
-	// im:write. With channels:history (or groups:history) a message in a channel whose posting was
-	// interrupted is found again; without it, and in direct messages, it is posted twice.
+	// Token is the bot's token (xoxb-…). It needs the scope chat:write; im:write for direct messages;
+	// and channels:history or groups:history to find a message in a channel again whose posting was
+	// interrupted, which is otherwise posted twice.
 	Token string
 	// SigningSecret verifies that requests come from Slack.
 	SigningSecret string
@@ -114,29 +114,11 @@ func Channel(id string) func(context.Context, *lifecycle.Run, *lifecycle.Questio
 const AddressName = "slack"
 
 // Directory finds people by their Slack addresses.
-type Directory struct{ people.Directory }
+type Directory struct {
+	people.Directory
 
-// pageSize is the number of people that one call of the directory reads.
-const pageSize = 500
-
-// each calls f for each person with a Slack address, until it returns false.
-func (d Directory) each(ctx context.Context, f func(p *people.Person, address string) bool) error {
-	after := ""
-	for {
-		page, err := d.People(ctx, "", after, pageSize)
-		if err != nil {
-			return err
-		}
-		for i := range page {
-			if address := page[i].Addresses[AddressName]; address != "" && !f(&page[i], address) {
-				return nil
-			}
-		}
-		if len(page) < pageSize {
-			return nil
-		}
-		after = page[len(page)-1].ID
-	}
+	// Now is the time at which deputies are looked up. Nil: time.Now.
+	Now func() time.Time
 }
 
 var errTwice = errors.New("slack: two people of the directory have the same Slack address")
@@ -144,36 +126,40 @@ var errTwice = errors.New("slack: two people of the directory have the same Slac
 // Who implements Config.Person: it returns the person with this address, and their groups. An
 // address that two people have identifies neither.
 func (d Directory) Who(ctx context.Context, team, user string) (actor lifecycle.Actor, _ error) {
-	twice := false
-	err := d.each(ctx, func(p *people.Person, address string) bool {
-		if address == team+":"+user {
-			twice = actor.ID != ""
+	for p, err := range people.All(ctx, d.Directory) {
+		switch {
+		case err != nil:
+			return lifecycle.Actor{}, err
+		case p.Addresses[AddressName] != team+":"+user:
+		case actor.ID != "":
+			return lifecycle.Actor{}, errTwice
+		default:
 			actor = lifecycle.Actor{ID: p.ID, Groups: p.Groups}
 		}
-		return !twice
-	})
-	switch {
-	case err != nil:
-		return lifecycle.Actor{}, err
-	case twice:
-		return lifecycle.Actor{}, errTwice
-	case actor.ID == "":
+	}
+	if actor.ID == "" {
 		return actor, people.ErrUnknown
 	}
 	return actor, nil
 }
 
-// Audience implements Config.Places: it returns the people who may answer, for direct messages. A
-// question for everybody has no place; use Channel for it.
+// Audience implements Config.Places: it returns the people who may answer and their deputies, for
+// direct messages. A question for everybody has no place; use Channel for it.
 func (d Directory) Audience(ctx context.Context, _ *lifecycle.Run, q *lifecycle.Question) (places []string, _ error) {
-	if q.To.Open() {
-		return nil, nil
+	now := time.Now
+	if d.Now != nil {
+		now = d.Now
 	}
-	err := d.each(ctx, func(p *people.Person, address string) bool {
-		if q.To.Admits(lifecycle.Actor{ID: p.ID, Groups: p.Groups}) {
+	for p, err := range people.Asked(ctx, d.Directory, q.To, now()) {
+		if err != nil {
+			return nil, err
+		}
+		if address := p.Addresses[AddressName]; address != "" {
 			places = append(places, userOf(address))
 		}
-		return len(places) < MaxPlaces
-	})
-	return places, err
+		if len(places) == MaxPlaces {
+			break
+		}
+	}
+	return places, nil
 }

@@ -119,7 +119,7 @@ func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 		finance.To, lifecycle.Audience{Users: []string{"carl"}}))
 	d.await(func() bool { return len(d.slack.Questions()) == 3 })
 	d.shows(sent[0], "The question was reassigned. It is for carl now.")
-	d.shows(sent[1], "The question was reassigned")
+	d.shows(sent[1], "For carl") // bob is his deputy
 	require.Empty(t, d.message(sent[0]).Buttons())
 	for _, person := range []string{"twin", "dora", "eve"} {
 		_, err = d.slack.PressValue(person, sent[0], "approve", sent[0].Button("approve").Value)
@@ -140,6 +140,53 @@ func TestP4DirectMessagesByTheDirectory(t *testing.T) {
 	}
 	record := d.record("r1", 1)
 	require.Equal(t, "carl", record.For())
+}
+
+// N10: a deputy receives the message in the time that the directory says, also for a person without a
+// Slack address, and decides with it. The submitter's deputy does not.
+func TestN10ADeputyGetsTheDirectMessage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `people:
+  - {id: ada, groups: [finance], addresses: {slack: "%[1]s:UADA"}, deputies: [{id: erin}]}
+  - {id: carl, addresses: {slack: "%[1]s:UCARL"}}
+  - {id: dora, groups: [finance], deputies: [{id: carl, until: 2026-12-14}, {id: gone}, {id: erin, from: 2026-12-20}]}
+  - {id: erin, addresses: {slack: "%[1]s:UERIN"}}
+`, slacktest.Team), 0o600))
+	all, err := people.Open(file, nil)
+	require.NoError(t, err)
+	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	known := slack.Directory{Directory: all, Now: func() time.Time { return now }}
+	to := &lifecycle.Question{To: &lifecycle.Audience{Groups: []string{"finance"}, Except: []string{"ada"}}}
+	for day, want := range map[int][]string{1: {"UCARL"}, 16: nil, 25: {"UERIN"}} {
+		now = time.Date(2026, 12, day, 12, 0, 0, 0, time.UTC)
+		places, err := known.Audience(t.Context(), nil, to)
+		require.NoError(t, err)
+		require.Equal(t, want, places, "December %d", day)
+	}
+	now = time.Now() // as of the host
+	d := newDeskOf(t, annsDeputy{}, []engine.Question{refund}, func(c *slack.Config) {
+		c.Person, c.Places = known.Who, known.Audience
+	})
+	_, err = d.host.Submit(t.Context(), lifecycle.Spec{ID: "r1", Prompt: "Go.", Ask: &lifecycle.AskPolicy{
+		To: &lifecycle.Audience{Users: []string{"ada"}}}})
+	require.NoError(t, err)
+	d.await(func() bool { return len(d.slack.Questions()) == 2 })
+	sent := d.slack.Questions()
+	require.Equal(t, []string{"DADA", "DERIN"}, []string{sent[0].Channel, sent[1].Channel})
+	d.press("erin", sent[1], "approve")
+	d.shows(sent[0], "Approved by erin for ada (slack)")
+	record := d.record("r1", 1)
+	require.Equal(t, "ada", record.For())
+}
+
+// annsDeputy makes erin the deputy of ada for the host.
+type annsDeputy struct{}
+
+func (annsDeputy) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if id != "erin" {
+		return nil, nil
+	}
+	return []lifecycle.Principal{{ID: "ada"}}, nil
 }
 
 // P4: the interactions arrive over Socket Mode, also after Slack has asked for a new connection.

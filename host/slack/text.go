@@ -9,8 +9,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Slack's limits. Slack counts characters; the escaped text never has fewer bytes than
-// characters.
+// Slack's limits in characters. Texts are cut by bytes, which is never too long.
 const (
 	maxSection = 3000
 	maxButton  = 75

@@ -266,7 +266,7 @@ func (a *aguiWriter) voted(*lifecycle.Record) {}
 func (a *aguiWriter) finish(v *front.View) {
 	var interrupts []object
 	for i := range v.Asks {
-		interrupts = append(interrupts, a.interrupt(&v.Run, &v.Asks[i]))
+		interrupts = append(interrupts, a.interrupt(v, &v.Asks[i]))
 	}
 	a.state(v)
 	end := object{"threadId": a.thread, "runId": a.id}
@@ -293,9 +293,9 @@ func (a *aguiWriter) finish(v *front.View) {
 }
 
 // interrupt writes the events before an interrupt, and returns it.
-func (a *aguiWriter) interrupt(r *lifecycle.Run, q *lifecycle.Question) object {
+func (a *aguiWriter) interrupt(v *front.View, q *lifecycle.Question) object {
 	id := a.show(q)
-	i := object{"id": id, "reason": "input_required", "message": front.Message(q), "metadata": object{mark: object{
+	i := object{"id": id, "reason": "input_required", "message": v.Message(q), "metadata": object{mark: object{
 		"run": a.run, "question": q.ID, "kind": string(q.Kind)}}}
 	if q.Subject != nil {
 		i["reason"], i["toolCallId"] = "tool_call", id
@@ -304,7 +304,7 @@ func (a *aguiWriter) interrupt(r *lifecycle.Run, q *lifecycle.Question) object {
 		i["responseSchema"] = schema
 	}
 	// A client refuses to answer an expired interrupt, so a question that stays open has no end.
-	if then, end := r.EndOf(q); !end.IsZero() && then != lifecycle.ThenWait {
+	if then, end := v.Run.EndOf(q); !end.IsZero() && then != lifecycle.ThenWait {
 		i["expiresAt"] = end.UTC().Format(time.RFC3339)
 	}
 	return i

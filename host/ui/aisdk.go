@@ -293,6 +293,7 @@ type chatWriter struct {
 	// reask are the calls whose answers were refused; they are asked again.
 	reask   map[string]bool
 	refused []front.Fault
+	view    front.View
 	attempt int // of the open step
 	stepped bool
 }
@@ -343,6 +344,7 @@ func (c *chatWriter) endStep() {
 }
 
 func (c *chatWriter) state(v *front.View) {
+	c.view = *v
 	c.part("data-state", object{"transient": true, "data": object{"run": v.Run.ID, "state": string(v.Run.State),
 		"status": v.Status(), "last_event": v.Run.Seq}})
 }
@@ -373,7 +375,7 @@ func (c *chatWriter) show(q *lifecycle.Question) (id string) {
 	}
 	c.calls[id] = true
 	if q.Subject == nil {
-		c.part("tool-input-available", object{"toolCallId": id, "toolName": AskTool, "input": askInput(q)})
+		c.part("tool-input-available", object{"toolCallId": id, "toolName": AskTool, "input": c.askInput(q)})
 		return id
 	}
 	call := object{"toolCallId": id, "toolName": q.Subject.Tool, "dynamic": true, "input": object{}}
@@ -391,11 +393,11 @@ func (c *chatWriter) show(q *lifecycle.Question) (id string) {
 // request writes the request for an approval. Its reason has the call with its exact arguments, and
 // the risk.
 func (c *chatWriter) request(id string, q *lifecycle.Question) {
-	c.part("tool-approval-request", object{"toolCallId": id, "approvalId": id, "reason": front.Message(q)})
+	c.part("tool-approval-request", object{"toolCallId": id, "approvalId": id, "reason": c.view.Message(q)})
 }
 
-func askInput(q *lifecycle.Question) object {
-	in := object{"message": front.Message(q), "kind": string(q.Kind)}
+func (c *chatWriter) askInput(q *lifecycle.Question) object {
+	in := object{"message": c.view.Message(q), "kind": string(q.Kind)}
 	if schema := responseSchema(q); len(schema) > 0 {
 		in["schema"] = schema
 	}
@@ -430,21 +432,6 @@ func (c *chatWriter) settled(r *lifecycle.Record) {
 		}
 	}
 	c.part("message-metadata", c.metadata())
-}
-
-// settlement says in words how a question was settled.
-func settlement(r *lifecycle.Record) string {
-	text := map[lifecycle.Resolution]string{
-		lifecycle.Abandoned: "The run has ended.", lifecycle.Superseded: "Other answers were sufficient.",
-		lifecycle.AutoDecideTimeout: "Decided automatically.", lifecycle.DefaultAnswer: "Decided by default.",
-	}[r.Resolution]
-	if r.Actor != "" {
-		text = "Decided by " + interaction.Visible(r.Actor) + "."
-	}
-	if r.Question.Subject != nil && r.Response != "" {
-		text += " " + interaction.VisibleProse(r.Response)
-	}
-	return text
 }
 
 func (c *chatWriter) voted(r *lifecycle.Record) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/front"
 	"github.com/interlude-go/interlude/host/reqbody"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -170,10 +171,32 @@ func decidedBy(r *lifecycle.Record) map[string]any {
 	if r.Actor != "" {
 		m["by"] = r.Actor
 	}
+	if absent := r.For(); absent != "" {
+		m["for"] = absent
+	}
 	if r.Via != "" {
 		m["via"] = r.Via
 	}
 	return m
+}
+
+// settlement says in words how a question was settled.
+func settlement(r *lifecycle.Record) string {
+	text := map[lifecycle.Resolution]string{
+		lifecycle.Abandoned: "The run has ended.", lifecycle.Superseded: "Other answers were sufficient.",
+		lifecycle.AutoDecideTimeout: "Decided automatically.", lifecycle.DefaultAnswer: "Decided by default.",
+	}[r.Resolution]
+	if r.Actor != "" {
+		text = "Decided by " + interaction.Visible(r.Actor)
+		if absent := r.For(); absent != "" {
+			text += " for " + interaction.Visible(absent)
+		}
+		text += "."
+	}
+	if r.Question.Subject != nil && r.Response != "" {
+		text += " " + interaction.VisibleProse(r.Response)
+	}
+	return text
 }
 
 func responseSchema(q *lifecycle.Question) json.RawMessage {

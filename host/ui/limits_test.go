@@ -37,7 +37,13 @@ func host(tb testing.TB, agent engine.Func) *lifecycle.Client {
 
 func hostOn(tb testing.TB, st lifecycle.Store, agent engine.Func) *lifecycle.Client {
 	tb.Helper()
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: agent, Logger: quiet})
+	return hostOf(tb, lifecycle.Config{Store: st}, agent)
+}
+
+func hostOf(tb testing.TB, cfg lifecycle.Config, agent engine.Func) *lifecycle.Client {
+	tb.Helper()
+	cfg.Engine, cfg.Logger = agent, quiet
+	lc, err := lifecycle.New(cfg)
 	require.NoError(tb, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -517,4 +523,43 @@ func TestP4AClientWithoutMessagesGetsASnapshot(t *testing.T) {
 	messages, _ = events[1]["messages"].([]any)
 	require.Len(t, messages, 1<<20/50_000+1) // large texts, and the end
 	require.Equal(t, "Done: Much.", messages[len(messages)-1].(object)["content"])
+}
+
+// annsDeputies makes ada the deputy of ann.
+type annsDeputies struct{}
+
+func (annsDeputies) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if id != "ada" {
+		return nil, nil
+	}
+	return []lifecycle.Principal{{ID: "ann"}}, nil
+}
+
+// N10: a page asks a deputy with the name of the absent person, and shows later who has answered for
+// whom.
+func TestN10ADeputyReadsForWhom(t *testing.T) {
+	pay := engine.Question{Kind: engine.Approval, Prompt: "Pay?", Subject: &engine.Subject{Tool: "pay"}}
+	why := engine.Question{Kind: engine.OpenText, Prompt: "Why?"}
+	for _, q := range []*engine.Question{&pay, &why} {
+		q.To = &lifecycle.Audience{Users: []string{"ann"}}
+	}
+	client := hostOf(t, lifecycle.Config{Store: memory.New(), Directory: annsDeputies{}},
+		func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			if len(t.Answers) == 0 {
+				return engine.AskAll(pay, why), nil
+			}
+			return engine.Done("paid"), nil
+		})
+	s := newServer(t, client, nil)
+	said := ask(t, s.Chat(), "ada", http.MethodPost, "/chat", hello).Body.String()
+	require.Contains(t, said, `"reason":"You answer for ann.\n\nPay?`)
+	require.Contains(t, said, `"message":"You answer for ann.\n\nWhy?`)
+	said = ask(t, s.AGUI(), "ada", http.MethodPost, "/agui", `{"threadId":"c","runId":"r","messages":[]}`).Body.String()
+	require.Contains(t, said, `"message":"You answer for ann.\n\nPay?`)
+	interrupt := between(said, `"interrupts":[{"id":"`, `"`)
+	ask(t, s.AGUI(), "ada", http.MethodPost, "/agui", `{"threadId":"c","runId":"r","messages":[],"resume":[{"interruptId":"`+
+		interrupt+`","status":"resolved","payload":{"approved":true}}]}`)
+	said = ask(t, s.Chat(), "ada", http.MethodGet, "/chat/c/stream", "").Body.String()
+	require.Contains(t, said, "Decided by ada for ann.")
+	require.Contains(t, said, `"for":"ann"`)
 }

@@ -33,6 +33,13 @@ func TestN10ADeputyAnswersOverHTTP(t *testing.T) {
 		"carl": {}} {
 		q := w.questionOf("r", person)
 		require.Equal(t, []any{want.MayReply, want.For}, []any{q.MayReply, q.For}, person)
+		var run web.Run
+		w.send("GET", "/runs/r", person, "").into(t, &run)
+		var all web.Runs
+		w.send("GET", "/runs", person, "").into(t, &all)
+		for _, q := range []web.Question{run.Questions[0], all.Runs[0].Questions[0]} {
+			require.Equal(t, []any{want.MayReply, want.For}, []any{q.MayReply, q.For}, person)
+		}
 	}
 	var inbox web.Inbox
 	w.send("GET", "/inbox", "bob", "").into(t, &inbox)

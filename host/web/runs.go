@@ -116,7 +116,7 @@ func (d *Server) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], e
 	if err != nil {
 		return nil, err
 	}
-	return &body[Run]{showRun(&run, c.actor, c.client.Now())}, nil
+	return &body[Run]{showRun(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())}, nil
 }
 
 type Runs struct {
@@ -150,9 +150,10 @@ func (d *Server) list(ctx context.Context, c *caller, in *listInput) (*body[Runs
 		return nil, err
 	}
 	out := Runs{Runs: make([]Run, len(page.Runs)), Next: page.Next}
+	actor := c.client.WithPrincipals(ctx, c.actor)
 	for i := range page.Runs {
 		page.Runs[i].Output, page.Runs[i].FinalText = nil, "" // they may be large
-		out.Runs[i] = showRun(&page.Runs[i], c.actor, c.client.Now())
+		out.Runs[i] = showRun(&page.Runs[i], actor, c.client.Now())
 	}
 	return &body[Runs]{out}, nil
 }

@@ -83,15 +83,20 @@ func (a apiClient) See(ctx context.Context, person, run string) (s fronttest.See
 }
 
 func (a apiClient) Answer(ctx context.Context, person, run, id string, answer fronttest.Answer) error {
-	body, err := json.Marshal(map[string]any{"text": answer.Text, "decision": answer.Decision})
-	if answer.Decision == "" {
-		body, err = json.Marshal(map[string]any{"text": answer.Text})
+	path := fmt.Sprintf("%s/questions/%d", run, answer.Question)
+	var record web.Record
+	if err := a.call(ctx, person, http.MethodGet, path, "", "", &record); err != nil {
+		return err
 	}
+	reply := map[string]any{"text": answer.Text, "for": record.Question.For}
+	if answer.Decision != "" {
+		reply["decision"] = answer.Decision
+	}
+	body, err := json.Marshal(reply)
 	if err != nil {
 		return err
 	}
-	path := fmt.Sprintf("%s/questions/%d/reply", run, answer.Question)
-	return a.call(ctx, person, http.MethodPost, path, id+string(answer.Decision), string(body), nil)
+	return a.call(ctx, person, http.MethodPost, path+"/reply", id+string(answer.Decision), string(body), nil)
 }
 
 // Dismiss does nothing: who closes the page has not answered.

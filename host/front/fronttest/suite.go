@@ -94,6 +94,7 @@ const (
 	reviewed   = "reviewed" // asks for an approval, which the submitter may not give
 	noQuestion = "none"
 	endless    = "endless" // works until it is canceled
+	absent     = "absent"  // asks ann for one text, whose deputy is ada
 )
 
 const storeText = "/var/secret/runs.db"
@@ -105,16 +106,30 @@ type world struct {
 	host     *lifecycle.Lifecycle
 	frontEnd FrontEnd
 	store    *faulty
+	people   *directory
+}
+
+// directory makes ada the deputy of ann.
+type directory struct{ broken atomic.Bool }
+
+func (d *directory) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	switch {
+	case d.broken.Load():
+		return nil, errors.New("the directory does not answer")
+	case id == "ada":
+		return []lifecycle.Principal{{ID: "ann"}}, nil
+	}
+	return nil, nil
 }
 
 func newWorld(t *testing.T, newFrontEnd New) *world {
 	t.Helper()
-	w := &world{TB: t, store: &faulty{Store: memory.New()}}
+	w := &world{TB: t, store: &faulty{Store: memory.New()}, people: new(directory)}
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	w.ctx = ctx
 	var err error
 	w.host, err = lifecycle.New(lifecycle.Config{Store: w.store, Engine: engine.Func(agent),
-		Authorize: authorize, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		Authorize: authorize, Directory: w.people, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- w.host.Serve(ctx) }()
@@ -156,6 +171,9 @@ func agent(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, e
 		return engine.Outcome{}, ctx.Err()
 	case len(t.Answers) > 0 && (t.Prompt != twoRounds || t.Attempt > 2):
 		return engine.Done(strings.Join(said, ", ")), nil
+	case t.Prompt == absent:
+		question.To = &lifecycle.Audience{Users: []string{"ann"}}
+		return engine.Ask(question), nil
 	case t.Prompt == twoTexts:
 		return engine.AskAll(question, question), nil
 	case t.Prompt == approval, t.Prompt == reviewed:

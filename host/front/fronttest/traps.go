@@ -90,6 +90,22 @@ var Traps = []Trap{
 			require.NoError(w, err)
 			require.True(w, w.see(run).Ended)
 		}},
+	{"a deputy is asked for the absent person",
+		"The record names both. Without a readable directory there are no deputies.", func(w *world) {
+			run := w.start(absent)
+			w.people.broken.Store(true)
+			s := w.see(run)
+			require.Empty(w, s.Questions)
+			require.NotEmpty(w, s.Status)
+			w.people.broken.Store(false)
+			require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
+			w.answer(run, "m1", Answer{Question: 1, Text: "tea"})
+			require.True(w, w.see(run).Ended)
+			record := w.history(run)[0]
+			require.Equal(w, "ada for ann", record.Actor+" for "+record.For())
+			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Text: "tea"})
+			require.Len(w, w.history(run), 1)
+		}},
 	{"a claimed question is not asked",
 		"Another person works on it.", func(w *world) {
 			run := w.start(oneText)

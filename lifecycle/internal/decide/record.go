@@ -145,8 +145,9 @@ func endGoodTurn(next *store.Run) {
 func resetRepeats(next *store.Run) { next.Repeats, next.Losses, next.Holds = 0, 0, 0 }
 
 // countRepeat counts a repeat of a turn, and a loss if its node died. The first loss of a run
-// that has not yielded is not stored, so that every release stores the same record; lossesOf
-// infers it. It is stored if the next loss would be the last, since the run is a suspect then.
+// that has not yielded is not stored. Earlier releases do not store it either, so the record stays
+// the same; lossesOf computes it from Repeats. It is stored if the next loss would be the last,
+// since the run is a suspect then.
 func countRepeat(next *store.Run, nodeDied bool) {
 	losses := lossesOf(next)
 	next.Repeats++

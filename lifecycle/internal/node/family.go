@@ -29,7 +29,7 @@ type families struct {
 // maxKnownOpen limits the remembered parents. At the limit all are forgotten.
 const maxKnownOpen = 1024
 
-// neverDue is the Family.Due of a run without work on its parent or children.
+// neverDue is the zero time: no work on the run's parent or children is planned.
 var neverDue time.Time
 
 // OpenStates are the states of unended runs.
