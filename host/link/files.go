@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ type shownFile struct {
 	Fault   string
 }
 
-func (l *Links) preview(ctx context.Context, v *visit) []shownFile {
+func (l *Links) preview(ctx context.Context, v *visit, w *words) []shownFile {
 	all, left := v.question.Files.All(), maxTexts
 	out := make([]shownFile, len(all))
 	for i, f := range all {
@@ -43,7 +44,7 @@ func (l *Links) preview(ctx context.Context, v *visit) []shownFile {
 		}
 		body, err := l.read(ctx, v, i)
 		if err != nil {
-			out[i].Fault = l.faultOf(v, err)
+			out[i].Fault = l.faultOf(v, err, w)
 			continue
 		}
 		text := strings.ReplaceAll(string(body[:min(len(body), maxText, left)]), "\r\n", "\n")
@@ -70,12 +71,15 @@ func (l *Links) read(ctx context.Context, v *visit, number int) ([]byte, error) 
 	return body, err
 }
 
-func (l *Links) faultOf(v *visit, err error) string {
-	if errors.Is(err, lifecycle.ErrFileMissing) || errors.Is(err, lifecycle.ErrFileChanged) {
-		return strings.TrimPrefix(err.Error(), "lifecycle: ")
+func (l *Links) faultOf(v *visit, err error, w *words) string {
+	switch {
+	case errors.Is(err, lifecycle.ErrFileMissing):
+		return fmt.Sprintf("%s %q.", w.FileMissing, v.question.Files.Host)
+	case errors.Is(err, lifecycle.ErrFileChanged):
+		return w.FileChanged
 	}
 	l.config.Logger.Error("link: a file cannot be read", "run", v.run, "err", err)
-	return "The file cannot be read now."
+	return w.FileUnavailable
 }
 
 func (l *Links) writeFile(w http.ResponseWriter, r *http.Request, v *visit) {
@@ -94,7 +98,7 @@ func (l *Links) writeFile(w http.ResponseWriter, r *http.Request, v *visit) {
 	f, body, err := v.client.ReadFile(r.Context(), v.run, v.capability.question, number)
 	if err != nil {
 		w.Header().Set("Cache-Control", "no-store")
-		http.Error(w, l.faultOf(v, err), http.StatusNotFound)
+		http.Error(w, l.faultOf(v, err, wordsFor(r)), http.StatusNotFound)
 		return
 	}
 	c := http.NewResponseController(w)

@@ -206,7 +206,7 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 		Decision: lifecycle.Decision(r.PostForm.Get("decision")), Key: v.replyKey(v.key), Seen: v.seen(),
 		AcceptRisk: r.PostForm.Get("risk") != ""}
 	if option := r.PostForm.Get("option"); option != "" {
-		offered := choices(&v.question)
+		offered := choices(&v.question, &english)
 		n, err := strconv.Atoi(option)
 		if err != nil || n < 0 || n >= len(offered) {
 			return &refusal{reason: Invalid}
@@ -263,15 +263,16 @@ func (l *Links) explain(v *visit, err error) *refusal {
 	return &refusal{reason: Unavailable}
 }
 
-func choices(q *lifecycle.Question) []lifecycle.Option {
+// choices returns the options as offered. Without options of the question, only the labels depend on
+// the language.
+func choices(q *lifecycle.Question, w *words) []lifecycle.Option {
 	switch {
 	case len(q.Options) > 0:
 		return q.Options
 	case q.Kind == lifecycle.Confirm:
-		return []lifecycle.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}
+		return []lifecycle.Option{{Label: w.Yes, Value: "yes"}, {Label: w.No, Value: "no"}}
 	case q.Kind == lifecycle.RiskAck:
-		return []lifecycle.Option{{Label: "I accept the risk", Value: "yes"},
-			{Label: "No", Value: "no"}}
+		return []lifecycle.Option{{Label: w.AcceptRisk, Value: "yes"}, {Label: w.No, Value: "no"}}
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func TestL2EachRefusalHasItsReason(t *testing.T) {
 			require.Equal(t, string(reason), got.Header().Get("Interlude-Reason"), "%s %s", method, reason)
 			require.Equal(t, statuses[reason], got.Code, reason)
 			body := got.Body.String()
-			require.Contains(t, body, texts[reason][0])
+			require.Contains(t, body, english.Reasons[reason][0])
 			require.Contains(t, body, says[reason])
 			require.NotContains(t, body, "<form", "no button is shown")
 		}

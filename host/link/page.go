@@ -31,31 +31,9 @@ var policy = func() string {
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// texts are the heading and the sentence of each page.
-var texts = map[Reason][2]string{
-	"": {"Please answer", ""},
-	Damaged: {"This link is incomplete",
-		"The address was cut off or changed. Copy the whole address from the message."},
-	Invalid: {"This answer cannot be accepted", "It is empty or too long. Go back and answer again."},
-	Risk: {"The risk is not accepted", "Your answer accepts a risk, and the box for it is not checked. Go back, " +
-		"check the box, and answer with the button below it."},
-	Foreign: {"This link is no longer accepted", "It was signed with a key that is no longer in use. Ask for a " +
-		"new link."},
-	WrongPerson: {"This link is for another person", "You are not the person that this link was sent to."},
-	Reassigned:  {"The question was reassigned", "Other people were asked after you got this link."},
-	NotAllowed:  {"You are not allowed to do this", "Nothing was changed."},
-	Gone:        {"This question does not exist", "It was deleted, or was never asked."},
-	Settled:     {"This question is settled", ""},
-	Voted:       {"You have already voted", "Your vote counts and cannot be changed."},
-	Claimed: {"Another person is working on this question",
-		"You can answer when the claim ends. This link stays valid."},
-	Expired: {"This link has expired", "Ask for a new link, or answer on the full page."},
-	Changed: {"The question has changed", "It is not the question that this link was made for. Nothing was " +
-		"answered."},
-	Unavailable: {"The service is unavailable", "Try the same link again later. Your answer counts only once."},
-}
-
 type view struct {
+	T *words
+
 	Name, Heading, Text string
 	Reason              Reason
 	CSS                 template.CSS
@@ -87,28 +65,18 @@ type choice struct {
 	Refuses      bool
 }
 
-type moment struct{ Machine, Text string }
-
-func momentOf(t time.Time) *moment {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &moment{t.Format(time.RFC3339), t.Format("2 January 2006, 15:04 UTC")}
-}
-
 func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused *refusal, post bool) {
-	shown := view{Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // the embedded file
+	shown := view{T: wordsFor(r), Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // the embedded file
 	status := http.StatusOK
 	switch {
 	case refused != nil:
 		status = statuses[refused.reason]
 		shown.refused(refused)
 	case post:
-		shown.Heading, shown.Text = "Thank you", "Your answer was accepted."
+		shown.Heading, shown.Text = shown.T.Thanks[0], shown.T.Thanks[1]
 	default:
 		shown.ask(v, v.page)
-		shown.Files = l.preview(r.Context(), v)
+		shown.Files = l.preview(r.Context(), v, shown.T)
 	}
 	var body bytes.Buffer
 	if err := page.Execute(&body, &shown); err != nil {
@@ -143,39 +111,39 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 const pageTimeout = 10 * time.Second
 
 func (s *view) refused(r *refusal) {
-	s.Reason, s.Heading, s.Text = r.reason, texts[r.reason][0], texts[r.reason][1]
+	s.Reason, s.Heading, s.Text = r.reason, s.T.Reasons[r.reason][0], s.T.Reasons[r.reason][1]
 	switch {
 	case r.record != nil:
-		s.Who, s.How, s.When = r.record.Actor, howSettled(r.record), momentOf(r.record.ResolvedAt)
+		s.Who, s.How, s.When = r.record.Actor, s.T.howSettled(r.record), s.T.moment(r.record.ResolvedAt)
 	case r.reason == Claimed && r.question != nil && r.question.Claim != nil:
-		s.Who, s.When = r.question.Claim.Actor, momentOf(r.question.Claim.Until)
+		s.Who, s.When = r.question.Claim.Actor, s.T.moment(r.question.Claim.Until)
 	case r.reason == Reassigned:
 		s.Who = r.audience.String()
 	}
 }
 
 // howSettled describes how a question was settled, without the answer.
-func howSettled(r *lifecycle.Record) string {
+func (w *words) howSettled(r *lifecycle.Record) string {
 	switch {
 	case r.Resolution == lifecycle.Abandoned:
-		return "Its run has ended; no answer is needed."
+		return w.Abandoned
 	case r.Resolution == lifecycle.Superseded:
-		return "Other answers were sufficient."
+		return w.Superseded
 	case r.Resolution == lifecycle.AutoDecideTimeout:
-		return "There was no answer in time, so it was decided automatically."
+		return w.Automatic
 	case r.Resolution == lifecycle.DefaultAnswer:
-		return "There was no answer in time, so the default answer counts."
+		return w.Default
 	case r.Decision == lifecycle.Approve, r.Decision == lifecycle.Edit:
-		return "It was approved."
+		return w.Approved
 	case r.Decision == lifecycle.Reject:
-		return "It was rejected."
+		return w.Rejected
 	}
-	return "It was answered."
+	return w.Replied
 }
 
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
-	s.Heading, s.Question, s.Full, s.Ends = texts[""][0], q, full, momentOf(q.EndsAt)
+	s.Heading, s.Question, s.Full, s.Ends = s.T.Reasons[""][0], q, full, s.T.moment(q.EndsAt)
 	s.Person, s.For = v.person, v.actor.For
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
@@ -188,7 +156,7 @@ func (s *view) ask(v *visit, full string) {
 	case s.Writable || q.Only:
 		yes := q.YesOption()
 		s.Risk = q.Kind == lifecycle.RiskAck && len(q.Options) > 0
-		for i, o := range choices(q) {
+		for i, o := range choices(q, s.T) {
 			label, value := o.Shown()
 			if len(q.Options) == 0 { // the labels are this package's
 				value = ""

@@ -3,9 +3,12 @@ package link
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -147,4 +150,46 @@ func TestN5ThePageDrawsMarkdown(t *testing.T) {
 	} {
 		require.Contains(t, shown, part)
 	}
+}
+
+// N7: the page is in the language of the browser, whole: no text of the other language is missing,
+// and German pages have no English one. The answers mean the same.
+func TestN7TheLinkPageSpeaksGerman(t *testing.T) {
+	en, de := reflect.ValueOf(english), reflect.ValueOf(german)
+	for i := range en.NumField() {
+		name := en.Type().Field(i).Name
+		require.NotEmpty(t, de.Field(i).Interface(), name)
+		if name != "Months" {
+			require.NotEqual(t, en.Field(i).Interface(), de.Field(i).Interface(), name)
+		}
+	}
+	for reason, text := range english.Reasons {
+		require.NotEmpty(t, german.Reasons[reason][0], reason)
+		require.Equal(t, text[1] == "", german.Reasons[reason][1] == "", reason)
+	}
+	for header, want := range map[string]string{"": "en", "fr": "en", "de": "de", "de-AT,de;q=0.9,en;q=0.8": "de",
+		"en-GB,de": "en", "fr, en;q=0.1, DE;q=0.5": "de", "de;q=0": "en", "de;q=x": "en"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Accept-Language", header)
+		require.Equal(t, want, wordsFor(r).Language, header)
+	}
+	at := time.Date(2027, 3, 1, 9, 5, 0, 0, time.UTC)
+	require.Equal(t, "1 March 2027, 09:05 UTC", english.moment(at).Text)
+	require.Equal(t, "1. März 2027, 09:05 UTC", german.moment(at).Text)
+
+	h := newHost(t, engine.Question{Kind: engine.RiskAck, Prompt: "Löschen?"}, nil)
+	link := h.link("r", h.asked("r", nil), To("ada"))
+	body := h.call("GET", link, nil, "Accept-Language", "de").Body.String()
+	for _, text := range []string{`<html lang="de">`, "Bitte antworten Sie", "Ich nehme das Risiko an", "Nein",
+		"Sie antworten als"} {
+		require.Contains(t, body, text)
+	}
+	thanks := h.call("POST", link, url.Values{"option": {"0"}}, "Accept-Language", "de").Body.String()
+	require.Contains(t, thanks, "Ihre Antwort wurde angenommen.")
+	run, err := h.lc.Wait(t.Context(), "r")
+	require.NoError(t, err)
+	require.Contains(t, run.FinalText, "yes")
+	body = h.call("GET", link, nil, "Accept-Language", "de").Body.String()
+	require.Contains(t, body, "Diese Frage ist erledigt")
+	require.Contains(t, body, "Sie wurde beantwortet.")
 }

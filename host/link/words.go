@@ -1,0 +1,160 @@
+package link
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// words are the texts of the page in one language.
+type words struct {
+	Language string
+	Months   [12]string
+	Date     string // a layout of package time, in which MONTH is the month's name
+	Reasons  map[Reason][2]string
+	// Thanks are the heading and the sentence after an answer.
+	Thanks [2]string
+
+	Yes, No, AcceptRisk                                                        string
+	Abandoned, Superseded, Automatic, Default, Approved, Rejected, Replied     string // how a question was settled
+	ClaimedBy, Until, AudienceNow, By                                          string
+	Arguments, Bytes, OnlyBeginning, FileMissing, FileChanged, FileUnavailable string
+	Of, HaveApproved, YouAnswerAs, For, EndsOn                                 string
+	Note, OrInstructions, RiskRead, Approve, Reject, TextOnly                  string
+	OwnWords, YourAnswer, PleaseInclude, Send, NoForm, FullPage                string
+}
+
+var english = words{
+	Language: "en",
+	Months: [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
+		"October", "November", "December"},
+	Date: "2 MONTH 2006, 15:04 UTC",
+	Reasons: map[Reason][2]string{
+		"": {"Please answer", ""},
+		Damaged: {"This link is incomplete",
+			"The address was cut off or changed. Copy the whole address from the message."},
+		Invalid: {"This answer cannot be accepted", "It is empty or too long. Go back and answer again."},
+		Risk: {"The risk is not accepted", "Your answer accepts a risk, and the box for it is not checked. Go back, " +
+			"check the box, and answer with the button below it."},
+		Foreign: {"This link is no longer accepted", "It was signed with a key that is no longer in use. Ask for a " +
+			"new link."},
+		WrongPerson: {"This link is for another person", "You are not the person that this link was sent to."},
+		Reassigned:  {"The question was reassigned", "Other people were asked after you got this link."},
+		NotAllowed:  {"You are not allowed to do this", "Nothing was changed."},
+		Gone:        {"This question does not exist", "It was deleted, or was never asked."},
+		Settled:     {"This question is settled", ""},
+		Voted:       {"You have already voted", "Your vote counts and cannot be changed."},
+		Claimed: {"Another person is working on this question",
+			"You can answer when the claim ends. This link stays valid."},
+		Expired: {"This link has expired", "Ask for a new link, or answer on the full page."},
+		Changed: {"The question has changed", "It is not the question that this link was made for. Nothing was " +
+			"answered."},
+		Unavailable: {"The service is unavailable", "Try the same link again later. Your answer counts only once."},
+	},
+	Thanks: [2]string{"Thank you", "Your answer was accepted."},
+	Yes:    "Yes", No: "No", AcceptRisk: "I accept the risk",
+	Abandoned:  "Its run has ended; no answer is needed.",
+	Superseded: "Other answers were sufficient.",
+	Automatic:  "There was no answer in time, so it was decided automatically.",
+	Default:    "There was no answer in time, so the default answer counts.",
+	Approved:   "It was approved.", Rejected: "It was rejected.", Replied: "It was answered.",
+	ClaimedBy: "Claimed by", Until: "until", AudienceNow: "Audience now:", By: "By",
+	Arguments: "Arguments", Bytes: "bytes",
+	OnlyBeginning:   "Only the beginning is shown. Download the file to read all of it.",
+	FileMissing:     "The file is missing here; it was attached on the machine",
+	FileChanged:     "The file has changed since the question was asked.",
+	FileUnavailable: "The file cannot be read now.",
+	Of:              "of", HaveApproved: "people have approved.", YouAnswerAs: "You answer as", For: "for",
+	EndsOn: "The question ends on",
+	Note:   "Reason or note", OrInstructions: ", or instructions instead of a decision",
+	RiskRead: "I have read this and accept the risk.", Approve: "Approve", Reject: "Reject",
+	TextOnly: "Send the text only", OwnWords: "Or answer in your own words", YourAnswer: "Your answer",
+	PleaseInclude: "Please include:", Send: "Send",
+	NoForm:   "This question has a form, which this page cannot show. Ask for a link to the full page.",
+	FullPage: "Open the full page",
+}
+
+var german = words{
+	Language: "de",
+	Months: [12]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober",
+		"November", "Dezember"},
+	Date: "2. MONTH 2006, 15:04 UTC",
+	Reasons: map[Reason][2]string{
+		"": {"Bitte antworten Sie", ""},
+		Damaged: {"Dieser Link ist unvollständig",
+			"Die Adresse wurde abgeschnitten oder verändert. Kopieren Sie die ganze Adresse aus der Nachricht."},
+		Invalid: {"Diese Antwort kann nicht angenommen werden", "Sie ist leer oder zu lang. Gehen Sie zurück, und " +
+			"antworten Sie noch einmal."},
+		Risk: {"Das Risiko ist nicht angenommen", "Ihre Antwort nimmt ein Risiko an, und das Kästchen dafür ist " +
+			"nicht angekreuzt. Gehen Sie zurück, kreuzen Sie es an, und antworten Sie mit der Schaltfläche darunter."},
+		Foreign: {"Dieser Link gilt nicht mehr", "Er wurde mit einem Schlüssel unterschrieben, der nicht mehr " +
+			"verwendet wird. Bitten Sie um einen neuen Link."},
+		WrongPerson: {"Dieser Link ist für eine andere Person", "Er wurde nicht an Sie geschickt."},
+		Reassigned:  {"Die Frage wurde weitergegeben", "Nachdem Sie diesen Link bekamen, wurden andere gefragt."},
+		NotAllowed:  {"Das dürfen Sie nicht", "Es wurde nichts geändert."},
+		Gone:        {"Diese Frage gibt es nicht", "Sie wurde gelöscht oder nie gestellt."},
+		Settled:     {"Diese Frage ist erledigt", ""},
+		Voted:       {"Sie haben schon abgestimmt", "Ihre Stimme zählt und kann nicht geändert werden."},
+		Claimed: {"Eine andere Person arbeitet an dieser Frage",
+			"Sie können antworten, wenn die Reservierung endet. Dieser Link bleibt gültig."},
+		Expired: {"Dieser Link ist abgelaufen", "Bitten Sie um einen neuen Link, oder antworten Sie auf der " +
+			"vollständigen Seite."},
+		Changed: {"Die Frage hat sich geändert", "Sie ist nicht mehr die Frage, für die dieser Link gemacht wurde. " +
+			"Es wurde nichts beantwortet."},
+		Unavailable: {"Der Dienst ist nicht verfügbar", "Versuchen Sie es später mit demselben Link noch einmal. " +
+			"Ihre Antwort zählt nur einmal."},
+	},
+	Thanks: [2]string{"Vielen Dank", "Ihre Antwort wurde angenommen."},
+	Yes:    "Ja", No: "Nein", AcceptRisk: "Ich nehme das Risiko an",
+	Abandoned:  "Ihr Lauf ist beendet; es ist keine Antwort nötig.",
+	Superseded: "Andere Antworten haben genügt.",
+	Automatic:  "Es kam rechtzeitig keine Antwort, deshalb wurde automatisch entschieden.",
+	Default:    "Es kam rechtzeitig keine Antwort, deshalb gilt die Vorgabe.",
+	Approved:   "Sie wurde freigegeben.", Rejected: "Sie wurde abgelehnt.", Replied: "Sie wurde beantwortet.",
+	ClaimedBy: "Reserviert von", Until: "bis", AudienceNow: "Jetzt gefragt:", By: "Von",
+	Arguments: "Argumente", Bytes: "Byte",
+	OnlyBeginning:   "Nur der Anfang ist zu sehen. Laden Sie die Datei herunter, um alles zu lesen.",
+	FileMissing:     "Die Datei fehlt hier; sie wurde angehängt auf dem Rechner",
+	FileChanged:     "Die Datei wurde geändert, nachdem die Frage gestellt war.",
+	FileUnavailable: "Die Datei kann jetzt nicht gelesen werden.",
+	Of:              "von", HaveApproved: "Personen haben zugestimmt.", YouAnswerAs: "Sie antworten als", For: "für",
+	EndsOn: "Die Frage endet am",
+	Note:   "Grund oder Bemerkung", OrInstructions: " oder Anweisungen statt einer Entscheidung",
+	RiskRead: "Ich habe dies gelesen und nehme das Risiko an.", Approve: "Freigeben", Reject: "Ablehnen",
+	TextOnly: "Nur den Text senden", OwnWords: "Oder antworten Sie in eigenen Worten", YourAnswer: "Ihre Antwort",
+	PleaseInclude: "Bitte nennen Sie:", Send: "Senden",
+	NoForm: "Diese Frage hat ein Formular, das diese Seite nicht zeigen kann. Bitten Sie um einen Link zur " +
+		"vollständigen Seite.",
+	FullPage: "Die vollständige Seite öffnen",
+}
+
+// wordsFor returns the words in the language that the browser prefers, or else in English.
+func wordsFor(r *http.Request) *words {
+	found, best := &english, 0.0
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		tag, quality, _ := strings.Cut(part, ";")
+		language, _, _ := strings.Cut(strings.TrimSpace(tag), "-")
+		weight := 1.0
+		if q, ok := strings.CutPrefix(strings.TrimSpace(quality), "q="); ok {
+			weight, _ = strconv.ParseFloat(q, 64)
+		}
+		for _, w := range []*words{&english, &german} {
+			if strings.EqualFold(language, w.Language) && weight > best {
+				found, best = w, weight
+			}
+		}
+	}
+	return found
+}
+
+type moment struct{ Machine, Text string }
+
+func (w *words) moment(t time.Time) *moment {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	text := strings.Replace(t.Format(w.Date), "MONTH", w.Months[t.Month()-1], 1)
+	return &moment{t.Format(time.RFC3339), text}
+}
