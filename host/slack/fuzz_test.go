@@ -35,7 +35,7 @@ func FuzzPayload(f *testing.F) {
 		_, _ = w.Write([]byte(`{"ok":true}`))
 	}))
 	f.Cleanup(api.Close)
-	lc, _ := asking(f)
+	lc, _ := asking(f, nil)
 	app, err := slack.New(slack.Config{Client: lc.Client, Token: slacktest.Token, SigningSecret: slacktest.Secret,
 		Messages: new(slack.Memory), API: api.URL + "/", Logger: slog.New(slog.DiscardHandler),
 		Person: func(_ context.Context, _, user string) (lifecycle.Actor, error) {

@@ -3,14 +3,18 @@ package slack_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	sdk "github.com/slack-go/slack"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
@@ -22,10 +26,10 @@ import (
 )
 
 // asking returns a host without a notifier, whose run r1 asks refund, and the notice of the question.
-func asking(tb testing.TB) (*lifecycle.Lifecycle, notify.Notice) {
+func asking(tb testing.TB, rules lifecycle.Policy) (*lifecycle.Lifecycle, notify.Notice) {
 	tb.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Logger: slog.New(slog.DiscardHandler),
-		Engine: engine.Func((&desk{asks: []engine.Question{refund}}).agent)})
+		Engine: engine.Func((&desk{asks: []engine.Question{refund}}).agent), Policy: rules})
 	require.NoError(tb, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -100,7 +104,7 @@ type host struct {
 func newHost(t *testing.T) *host {
 	t.Helper()
 	h := &host{slack: slacktest.New(t)}
-	h.Lifecycle, h.asked = asking(t)
+	h.Lifecycle, h.asked = asking(t, nil)
 	return h
 }
 
@@ -223,4 +227,130 @@ func TestP4FaultsOfTheConfiguration(t *testing.T) {
 		_, err := slack.New(cfg)
 		require.ErrorContains(t, err, "Config."+field)
 	}
+}
+
+// N9: while the host's policy decides, a question is posted nowhere, whichever event arrives.
+func TestN9AHiddenQuestionIsNotPosted(t *testing.T) {
+	decide := make(chan struct{})
+	h := &host{slack: slacktest.New(t)}
+	h.Lifecycle, h.asked = asking(t, func(context.Context, lifecycle.Proposal) (lifecycle.Ruling, error) {
+		<-decide
+		return lifecycle.Ruling{}, nil
+	})
+	app := h.process(t, nil)
+	require.NoError(t, app.Send(t.Context(), h.asked))
+	require.Empty(t, h.slack.Messages())
+	close(decide)
+	require.Eventually(t, func() bool { // the policy leaves it to people
+		r, err := h.Question(t.Context(), "r1", 1)
+		return err == nil && !r.Question.Hidden(h.Now())
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, app.Send(t.Context(), h.asked))
+	require.Len(t, h.slack.Questions(), 1)
+}
+
+// P4: a question has at most MaxPlaces messages.
+func TestP4TheMessagesOfAQuestionAreBounded(t *testing.T) {
+	h := newHost(t)
+	app := h.process(t, nil, func(c *slack.Config) {
+		c.Places = func(context.Context, *lifecycle.Run, *lifecycle.Question) (all []string, _ error) {
+			for i := range slack.MaxPlaces + 20 {
+				all = append(all, fmt.Sprintf("C%03d", i))
+			}
+			return all, nil
+		}
+	})
+	require.NoError(t, app.Send(t.Context(), h.asked))
+	require.Len(t, h.slack.Questions(), slack.MaxPlaces)
+}
+
+// P1: a message of another app that has the same key in its metadata is not taken for the message
+// whose posting was interrupted.
+func TestP1AMessageOfAnotherAppIsNotFound(t *testing.T) {
+	h := newHost(t)
+	require.NoError(t, h.process(t, nil, func(c *slack.Config) { c.Messages = new(slack.Memory) }).Send(t.Context(),
+		h.asked))
+	key := h.slack.Questions()[0].Key
+	h.slack.Delete(h.slack.Questions()[0])
+	_, _, err := sdk.New(slacktest.Token, sdk.OptionAPIURL(h.slack.URL)).PostMessageContext(t.Context(), "CDESK",
+		sdk.MsgOptionText("another app's", false), sdk.MsgOptionMetadata(sdk.SlackMetadata{EventType: "other",
+			EventPayload: map[string]any{"key": key}}))
+	require.NoError(t, err)
+	require.NoError(t, h.all.Add(t.Context(), slack.Message{Run: "r1", Question: 1, Place: "CDESK"}))
+	require.NoError(t, h.process(t, nil).Send(t.Context(), h.asked))
+	all, err := h.all.Of(t.Context(), "r1", 1)
+	require.NoError(t, err)
+	for _, m := range h.slack.Messages() {
+		require.Equal(t, m.Text != "another app's", m.TS == all[0].TS)
+	}
+	require.Len(t, h.slack.Messages(), 2)
+}
+
+// P1: a modal that shows another state of the question is refused.
+func TestP1AModalOfAChangedQuestionIsRefused(t *testing.T) {
+	h := newHost(t)
+	app := h.process(t, nil)
+	require.NoError(t, app.Send(t.Context(), h.asked))
+	key := h.slack.Questions()[0].Key
+	state := map[string]map[string]any{"input-0": {"value": map[string]any{"type": "static_select",
+		"selected_option": map[string]any{"value": "0"}}}}
+	submit := func(value string) slacktest.Response {
+		view := fmt.Appendf(nil, `{"callback_id":"answer","private_metadata":"CDESK %s %s"}`, h.slack.Questions()[0].TS,
+			value)
+		body, err := slacktest.Encode(slacktest.Submission("ada", view, state))
+		require.NoError(t, err)
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
+		r.Header = slacktest.Sign(slacktest.Secret, time.Now(), body)
+		app.ServeHTTP(w, r)
+		return slacktest.Response{Status: w.Code, Body: w.Body.Bytes()}
+	}
+	changed := submit("1." + strings.Repeat("0", 64) + ".r1")
+	require.Contains(t, changed.Updated(), "has changed since you saw it")
+	record, err := h.Question(t.Context(), "r1", 1)
+	require.NoError(t, err)
+	require.Empty(t, record.Resolution)
+	same := submit(key)
+	require.Empty(t, same.Updated())
+	record, err = h.Question(t.Context(), "r1", 1)
+	require.NoError(t, err)
+	require.Equal(t, lifecycle.UserReply, record.Resolution)
+}
+
+// counted counts the reads of the messages of one question.
+type counted struct {
+	slack.Messages
+
+	reads atomic.Int64
+}
+
+func (c *counted) Of(ctx context.Context, run string, question int) ([]slack.Message, error) {
+	if question > 0 {
+		c.reads.Add(1)
+	}
+	return c.Messages.Of(ctx, run, question)
+}
+
+// P4: the end of a run shows a question once, however many messages it has.
+func TestP4TheEndShowsEachQuestionOnce(t *testing.T) {
+	var reads [2]int64
+	for i, places := range [][]string{{"CDESK"}, {"CDESK", "CFINANCE", "COPS"}} {
+		h := newHost(t)
+		all := &counted{Messages: &h.all}
+		app := h.process(t, nil, func(c *slack.Config) {
+			c.Messages = all
+			c.Places = func(context.Context, *lifecycle.Run, *lifecycle.Question) ([]string, error) {
+				return places, nil
+			}
+		})
+		require.NoError(t, app.Send(t.Context(), h.asked))
+		require.Len(t, h.slack.Questions(), len(places))
+		h.approve(t)
+		end := noticeOf(t, h.Lifecycle, (*lifecycle.Event).Terminal)
+		all.reads.Store(0)
+		require.NoError(t, app.Send(t.Context(), end))
+		reads[i] = all.reads.Load()
+	}
+	require.Positive(t, reads[0])
+	require.Equal(t, reads[0], reads[1])
 }

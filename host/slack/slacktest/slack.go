@@ -46,6 +46,8 @@ type Message struct {
 	Key string
 	// Edits counts how often it was rewritten.
 	Edits int
+
+	kind string // the event type of its metadata
 }
 
 // Slack is a workspace with one app. It is safe for concurrent use.
@@ -300,12 +302,13 @@ func (s *Slack) post(c call) (answer object, code string) {
 		return nil, code
 	}
 	var metadata struct {
+		Type    string               `json:"event_type"`
 		Payload struct{ Key string } `json:"event_payload"`
 	}
 	if raw := c.values["metadata"]; raw != "" && json.Unmarshal([]byte(raw), &metadata) != nil {
 		return nil, "invalid_metadata_format"
 	}
-	m.Key = metadata.Payload.Key
+	m.Key, m.kind = metadata.Payload.Key, metadata.Type
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.TS = s.next()
@@ -386,7 +389,7 @@ func (s *Slack) history(c call) (answer object, code string) {
 	for _, m := range slices.Backward(s.messages) {
 		if m.Channel == c.values["channel"] && m.To == "" && m.Thread == "" {
 			all = append(all, object{"type": "message", "ts": m.TS, "text": m.Text, "metadata": object{
-				"event_type": "interlude_question", "event_payload": object{"key": m.Key}}})
+				"event_type": m.kind, "event_payload": object{"key": m.Key}}})
 		}
 	}
 	return object{"messages": all}, ""
