@@ -33,6 +33,8 @@ type noticeEntry struct {
 	SlackEnv string     `json:"slack_env"`
 	TeamsEnv string     `json:"teams_env"`
 	Mail     *mailEntry `json:"mail"`
+	// Language is the language of mails and chat messages, one of notify.Languages; empty: en.
+	Language string `json:"language"`
 	// Types are the types of events to send; all if empty.
 	Types []string `json:"types"`
 	// Allow are permitted addresses that are not public, and PlainHTTP permits http.
@@ -63,6 +65,9 @@ func (n *noticeEntry) check() (err error) {
 	case n.Name == "":
 		return fmt.Errorf("%s.name is empty, want a name that never changes: it identifies the notices already "+
 			"sent", n.where)
+	case n.Language != "" && !slices.Contains(notify.Languages(), n.Language):
+		return fmt.Errorf("%s.language is %.80q, want %s", n.where, n.Language,
+			strings.Join(notify.Languages(), " or "))
 	case kinds != 1:
 		return fmt.Errorf("%s has %d of webhook, slack_env, teams_env and mail, want one", n.where, kinds)
 	}
@@ -79,7 +84,7 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 	var err error
 	switch {
 	case n.Mail != nil:
-		sender, err = n.Mail.sender(n.page)
+		sender, err = n.mailSender()
 	case n.Webhook != "":
 		var secret string
 		if secret, err = secretIn(n.SecretEnv); err != nil {
@@ -96,7 +101,7 @@ func (n *noticeEntry) sender() (notify.Sender, error) {
 		if address, err = secretIn(n.SlackEnv + n.TeamsEnv); err == nil {
 			sender, err = chat(notify.ChatConfig{URL: address, Network: network,
 				Message: func(_ context.Context, sent notify.Notice) (notify.Message, error) {
-					return message(sent, n.page), nil
+					return n.message(sent), nil
 				}})
 		}
 	}
@@ -117,19 +122,20 @@ func secretIn(name string) (string, error) {
 }
 
 // message returns the notice's text, with a link to the page if it is about a question.
-func message(n notify.Notice, page string) notify.Message {
-	m := notify.DefaultMessage(n)
-	if page == "" {
+func (n *noticeEntry) message(sent notify.Notice) notify.Message {
+	m := notify.MessageIn(n.Language, sent)
+	if n.page == "" {
 		return m
 	}
-	switch n.Event.Type {
+	switch sent.Event.Type {
 	case lifecycle.TypeInputRequired, lifecycle.TypeReminder, lifecycle.TypeEscalated:
-		m.Address = strings.TrimSuffix(page, "/") + "/#/inbox/" + n.Event.RunID
+		m.Address = strings.TrimSuffix(n.page, "/") + "/#/inbox/" + sent.Event.RunID
 	}
 	return m
 }
 
-func (m *mailEntry) sender(page string) (notify.Sender, error) {
+func (n *noticeEntry) mailSender() (notify.Sender, error) {
+	m := n.Mail
 	host, text, err := net.SplitHostPort(m.Server)
 	port, wrong := strconv.Atoi(text)
 	switch {
@@ -155,12 +161,13 @@ func (m *mailEntry) sender(page string) (notify.Sender, error) {
 		return nil, err
 	}
 	to := func(context.Context, notify.Notice) ([]string, error) { return slices.Clone(m.To), nil }
-	write := func(_ context.Context, n notify.Notice, _ string) (mail.Mail, error) {
-		m := message(n, page)
+	write := func(_ context.Context, sent notify.Notice, _ string) (mail.Mail, error) {
+		m := n.message(sent)
 		subject, _, _ := strings.Cut(m.Text, "\n")
 		return mail.Mail{Subject: subject, Text: m.Text, Address: m.Address}, nil
 	}
-	return mail.New(mail.Config{Server: server, From: m.From, To: to, Compose: write})
+	return mail.New(mail.Config{Server: server, From: m.From, To: to, Compose: write,
+		Language: func(string) string { return n.Language }})
 }
 
 // notices sends notices, and has the database of the queue.

@@ -90,14 +90,15 @@ func serveMail(t *testing.T) (s *mailServer, address, certificate string) {
 }
 
 // L1 L4: serve sends mails about questions over TLS, as configured in the file of -config, with a
-// link to the question's page.
+// link to the question's page and in the configured language.
 func TestL1L4ServeWritesMails(t *testing.T) {
 	server, address, certificate := serveMail(t)
 	body := fmt.Sprintf(`{
 		"listen": "127.0.0.1:0",
 		"agents": {"demo": {"agent": "demo"}},
 		"page": "https://desk.example.com/interlude/",
-		"notify": [{"name": "people", "types": ["user.input.required"], "mail": {"server": %q, "user": "runs",
+		"notify": [{"name": "people", "types": ["user.input.required"], "language": "de",
+			"mail": {"server": %q, "user": "runs",
 			"password_env": "MAIL_PASSWORD", "from": "Runs <runs@example.com>", "to": ["ada@example.com"]}}]
 	}`, address)
 	said, stop := serveFile(t, body, "MAIL_PASSWORD=secret", "SSL_CERT_FILE="+certificate)
@@ -108,10 +109,10 @@ func TestL1L4ServeWritesMails(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ada@example.com", mail.Header.Get("X-Delivered-To"))
 	require.Equal(t, `"Runs" <runs@example.com>`, mail.Header.Get("From"))
-	require.Contains(t, mail.Header.Get("Subject"), "release-1 asks: ")
+	require.Contains(t, mail.Header.Get("Subject"), "release-1 fragt: ")
 	text, err := io.ReadAll(mail.Body)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "Answer: https://desk.example.com/interlude/#/inbox/release-1")
+	require.Contains(t, string(text), "Antworten: https://desk.example.com/interlude/#/inbox/release-1")
 	stop()
 	require.Empty(t, server.mails)
 }

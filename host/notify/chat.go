@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine/netguard"
@@ -42,27 +44,55 @@ const MaxText = 3000
 
 // DefaultMessage describes questions, reminders, escalations, blocked runs, and the ends of runs.
 // For other events its Text is empty.
-func DefaultMessage(n Notice) Message {
+func DefaultMessage(n Notice) Message { return MessageIn("en", n) }
+
+// Languages are the languages of messages.
+func Languages() []string { return slices.Sorted(maps.Keys(texts)) }
+
+// texts are the sentences of messages by language. The first argument is the run.
+var texts = map[string]sentences{
+	"en": {asks: "%s asks: %s", reminds: "A question of %s is still open.",
+		escalates: "A question of %s was escalated, because it was not answered.", stops: "%s cannot continue: %s",
+		ends: map[lifecycle.State]string{lifecycle.StateSucceeded: "%s has ended: succeeded",
+			lifecycle.StateFailed: "%s has ended: failed", lifecycle.StateCanceled: "%s has ended: canceled"}},
+	"de": {asks: "%s fragt: %s", reminds: "Eine Frage von %s ist noch offen.",
+		escalates: "Eine Frage von %s wurde eskaliert, weil sie nicht beantwortet wurde.",
+		stops:     "%s kann nicht fortfahren: %s",
+		ends: map[lifecycle.State]string{lifecycle.StateSucceeded: "%s war erfolgreich.",
+			lifecycle.StateFailed: "%s ist gescheitert.", lifecycle.StateCanceled: "%s wurde abgebrochen."}},
+}
+
+type sentences struct {
+	asks, reminds, escalates, stops string
+	ends                            map[lifecycle.State]string
+}
+
+// MessageIn is DefaultMessage in one of Languages; in English for another language.
+func MessageIn(language string, n Notice) Message {
+	t, ok := texts[language]
+	if !ok {
+		t = texts["en"]
+	}
 	e := n.Event
 	run := interaction.Visible(e.RunID)
 	switch e.Type {
 	case lifecycle.TypeInputRequired:
 		if q, ok := n.Question(); ok {
-			return Message{Text: fmt.Sprintf("%s asks: %s", run, questionText(q))}
+			return Message{Text: fmt.Sprintf(t.asks, run, questionText(q))}
 		}
 	case lifecycle.TypeReminder:
-		return Message{Text: fmt.Sprintf("A question of %s is still open.", run)}
+		return Message{Text: fmt.Sprintf(t.reminds, run)}
 	case lifecycle.TypeEscalated:
-		return Message{Text: fmt.Sprintf("A question of %s was escalated, because it was not answered.", run)}
+		return Message{Text: fmt.Sprintf(t.escalates, run)}
 	case lifecycle.TypeBlocked:
 		var b struct{ Message string }
 		if e.Decode(&b) == nil {
-			return Message{Text: fmt.Sprintf("%s cannot continue: %s", run, interaction.VisibleProse(b.Message))}
+			return Message{Text: fmt.Sprintf(t.stops, run, interaction.VisibleProse(b.Message))}
 		}
 	case lifecycle.TypeStateChanged:
 		var change lifecycle.StateChanged
 		if e.Terminal() && e.Decode(&change) == nil {
-			return Message{Text: fmt.Sprintf("%s has ended: %s", run, change.To)}
+			return Message{Text: fmt.Sprintf(t.ends[lifecycle.State(change.To)], run)}
 		}
 	}
 	return Message{}

@@ -110,3 +110,34 @@ func TestL4MessagesOfEvents(t *testing.T) {
 	require.ErrorIs(t, err, netguard.ErrForbiddenAddress)
 	require.NotContains(t, err.Error(), "secret", "a chat's address is a secret")
 }
+
+// N7: every message exists in every language, with the same content.
+func TestN7MessagesAreInEachLanguage(t *testing.T) {
+	require.Equal(t, []string{"de", "en"}, Languages())
+	for _, c := range []struct {
+		kind   string
+		data   any
+		en, de string
+	}{
+		{lifecycle.TypeInputRequired, lifecycle.InputRequired{Prompt: "Ship?"}, "r asks: Ship?", "r fragt: Ship?"},
+		{lifecycle.TypeReminder, struct{}{}, "A question of r is still open.", "Eine Frage von r ist noch offen."},
+		{lifecycle.TypeEscalated, struct{}{}, "A question of r was escalated, because it was not answered.",
+			"Eine Frage von r wurde eskaliert, weil sie nicht beantwortet wurde."},
+		{lifecycle.TypeBlocked, map[string]string{"message": "no key"}, "r cannot continue: no key",
+			"r kann nicht fortfahren: no key"},
+		{lifecycle.TypeStateChanged, lifecycle.StateChanged{From: "running", To: "succeeded"}, "r has ended: succeeded",
+			"r war erfolgreich."},
+		{lifecycle.TypeStateChanged, lifecycle.StateChanged{From: "running", To: "failed"}, "r has ended: failed",
+			"r ist gescheitert."},
+		{lifecycle.TypeStateChanged, lifecycle.StateChanged{From: "running", To: "canceled"}, "r has ended: canceled",
+			"r wurde abgebrochen."},
+		{lifecycle.TypeStateChanged, lifecycle.StateChanged{From: "queued", To: "running"}, "", ""},
+	} {
+		data, err := json.Marshal(c.data)
+		require.NoError(t, err)
+		n := Notice{Event: lifecycle.Event{RunID: "r", Type: c.kind, Data: data}}
+		require.Equal(t, c.en, DefaultMessage(n).Text)
+		require.Equal(t, c.de, MessageIn("de", n).Text)
+		require.Equal(t, c.en, MessageIn("xx", n).Text)
+	}
+}

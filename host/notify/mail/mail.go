@@ -3,6 +3,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -30,8 +31,11 @@ type Config struct {
 	// It may read the audience, and omit questions that are already answered (notify.OpenQuestion).
 	To func(ctx context.Context, n notify.Notice) ([]string, error)
 	// Compose returns the mail to one address; without a Text, none is sent. Make personal links
-	// (host/link) here. Nil: notify.DefaultMessage, with a subject.
+	// (host/link) here. Nil: notify.MessageIn in the person's language, with a subject.
 	Compose func(ctx context.Context, n notify.Notice, to string) (Mail, error)
+	// Language returns the language of the person with this address, one of notify.Languages. It
+	// is for the default Compose and for the word before Mail.Address. Nil: English.
+	Language func(to string) string
 }
 
 // Mail is a mail to one person. It is plain text, so agents cannot add images or disguised links.
@@ -68,17 +72,25 @@ func New(cfg Config) (*Sender, error) {
 		return nil, fmt.Errorf("mail: Config.From is %q, want an address like Acme <runs@example.com>: "+
 			"%w", cfg.From, err)
 	}
+	if cfg.Language == nil {
+		cfg.Language = func(string) string { return "en" }
+	}
 	if cfg.Compose == nil {
-		cfg.Compose = compose
+		cfg.Compose = func(_ context.Context, n notify.Notice, to string) (Mail, error) {
+			return compose(cfg.Language(to), n), nil
+		}
 	}
 	return &Sender{config: cfg, domain: from.Address[strings.LastIndexByte(from.Address, '@')+1:],
 		sent: make(map[string]bool)}, nil
 }
 
-func compose(_ context.Context, n notify.Notice, _ string) (Mail, error) {
-	m := notify.DefaultMessage(n)
+// answer is the word before Mail.Address by language.
+var answer = map[string]string{"en": "Answer", "de": "Antworten"}
+
+func compose(language string, n notify.Notice) Mail {
+	m := notify.MessageIn(language, n)
 	subject, _, _ := strings.Cut(m.Text, "\n")
-	return Mail{Subject: subject, Text: m.Text}, nil
+	return Mail{Subject: subject, Text: m.Text}
 }
 
 // Send sends a mail to each recipient. If some cannot be reached now, the notice is retried: this
@@ -153,7 +165,7 @@ func (s *Sender) message(n notify.Notice, to, id string, m *Mail) (*gomail.Msg, 
 	}
 	text := interaction.VisibleProse(m.Text)
 	if m.Address != "" {
-		text += "\n\nAnswer: " + m.Address
+		text += "\n\n" + cmp.Or(answer[s.config.Language(to)], answer["en"]) + ": " + m.Address
 	}
 	message.Subject(line(interaction.VisibleProse(m.Subject)))
 	message.SetMessageIDWithValue(id)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/quotedprintable"
 	"net"
@@ -166,10 +167,10 @@ func notice(prompt string) notify.Notice {
 func TestL4EachPersonGetsAMail(t *testing.T) {
 	s := newServer(t)
 	sender := s.sender(t, func(c *Config) {
-		c.Compose = func(ctx context.Context, n notify.Notice, to string) (Mail, error) {
-			m, err := compose(ctx, n, to)
+		c.Compose = func(_ context.Context, n notify.Notice, to string) (Mail, error) {
+			m := compose("en", n)
 			m.Address = "https://example.com/answer/" + to
-			return m, err
+			return m, nil
 		}
 	})
 	n := notice("Ship it?\r\nBcc: eve@example.com\r\n\r\nHello")
@@ -327,5 +328,33 @@ func TestN4AMailShowsHostileText(t *testing.T) {
 		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
 		require.NoError(t, err)
 		require.NoError(t, hostile.Check(string(text), exact, []string{"prompt"}))
+	}
+}
+
+// N7: each person gets the mail in their language; another language is English.
+func TestN7MailsAreInThePersonsLanguage(t *testing.T) {
+	require.ElementsMatch(t, notify.Languages(), slices.Collect(maps.Keys(answer)))
+	s := newServer(t)
+	of := map[string]string{"ada@example.com": "de", "bob@example.com": "xx"}
+	sender := s.sender(t, func(c *Config) {
+		c.Language = func(to string) string { return of[to] }
+	})
+	write := sender.config.Compose
+	sender.config.Compose = func(ctx context.Context, n notify.Notice, to string) (Mail, error) {
+		m, err := write(ctx, n, to)
+		m.Address = "https://example.com/answer"
+		return m, err
+	}
+	require.NoError(t, sender.Send(t.Context(), notice("Liefern?")))
+	for _, m := range s.got(t) {
+		text, err := io.ReadAll(m.Body)
+		require.NoError(t, err)
+		if strings.Contains(m.Header.Get("To"), "ada") {
+			require.Equal(t, "release-1 fragt: Liefern?", m.Header.Get("Subject"))
+			require.Contains(t, string(text), "Antworten: https://example.com/answer")
+			continue
+		}
+		require.Equal(t, "release-1 asks: Liefern?", m.Header.Get("Subject"))
+		require.Contains(t, string(text), "Answer: https://example.com/answer")
 	}
 }
