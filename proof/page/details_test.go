@@ -326,3 +326,52 @@ func TestL1ALookAtAQuestionIsBounded(t *testing.T) {
 	ada.sees("No. 1: ")
 	ada.seesNot("Earlier questions")
 }
+
+// N7: an operator decides about several held runs at once, sees the code of a failed run, continues
+// it in a new one, and saves its events.
+func TestN7AnOperatorDecidesAboutSeveralHeldRuns(t *testing.T) {
+	w := openWorld(t)
+	hold := func() (engine.Outcome, error) {
+		return engine.Outcome{}, engine.Hold("", "the price list is missing")
+	}
+	w.ends = map[string]func() (engine.Outcome, error){"held-1": hold, "held-2": hold, "held-3": hold,
+		"broken": func() (engine.Outcome, error) {
+			return engine.Outcome{}, &engine.Failure{Code: engine.CodeEngineFailed, Detail: "the disk is full"}
+		}}
+	for id := range w.ends {
+		_, err := w.lc.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "Do it."})
+		require.NoError(t, err)
+	}
+	ada := w.open("ada", "#/runs")
+	ada.press("held")
+	ada.sees("Decide about 3 held runs")
+	ada.press("Decide about 3 held runs")
+	ada.with(`[...document.querySelectorAll(".held-runs label")].find((l) => l.innerText.includes("held-2"))`,
+		`e.querySelector("input").checked = false`)
+	ada.pictures("held")
+	ada.accessibleInBoth("held runs")
+	ada.press("End these runs")
+	ada.sees("2 runs decided.")
+	ada.until(`[...document.querySelectorAll("#runs a.row")].map((a) => a.dataset.key).join() === "held-2"`)
+	for _, id := range []string{"held-1", "held-3"} {
+		run, err := w.lc.Wait(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, lifecycle.StateFailed, run.State)
+	}
+	ada.run(`location.hash = "#/runs/broken"`)
+	ada.sees("the disk is full")
+	ada.until(`document.querySelector(".notice code") !== null`)
+	ada.run(`URL.createObjectURL = (blob) => { window.saved = blob.text(); return "data:,"; }`)
+	ada.press("Save the events (JSON lines)")
+	ada.until(`window.saved !== undefined`)
+	run, err := w.lc.Get(t.Context(), "broken")
+	require.NoError(t, err)
+	require.Equal(t, int(run.Seq), js[int](ada, `window.saved.then((text) => text.trim().split("\n").length)`))
+	require.Equal(t, lifecycle.TypeStateChanged, js[string](ada,
+		`window.saved.then((text) => JSON.parse(text.trim().split("\n").at(-1)).type)`))
+	ada.pictures("failed")
+	ada.accessibleInBoth("a failed run")
+	ada.press("Try again from here")
+	ada.until(`location.hash !== "#/runs/broken"`)
+	ada.sees("Fork of")
+}

@@ -357,12 +357,19 @@ export const german = {
   askedWhen: "gefragt",
   forkOf: "Abzweig von",
   budget: "Budget",
-  budgetOf: ({ limit, used }) => [limit.turns ? `${used.turns ?? 0} von ${plural(limit.turns, "Runde", "Runden")}` : null,
-    limit.tokens ? `${used.tokens ?? 0} von ${limit.tokens} Token` : null].filter(Boolean).join(", "),
+  budgetOf: ({ limit, used }) => [limit.turns ? `${used.turns ?? 0} von ${plural(limit.turns, "Runde", "Runden")}`
+    : null, limit.tokens ? `${used.tokens ?? 0} von ${limit.tokens} Token` : null].filter(Boolean).join(", "),
   openQuestions: "Offene Fragen",
   result: "Ergebnis",
   choices: { repeat: "Runde wiederholen", raise: "Budget erhöhen", end: "Lauf beenden" },
   resumed: "Entschieden.",
+  choicesOfAll: { repeat: "Ihre Runden wiederholen", end: "Diese Läufe beenden" },
+  decideHeld: (n) => `Über ${plural(n, "angehaltenen Lauf", "angehaltene Läufe")} entscheiden`,
+  heldDecided: (n) => `Über ${plural(n, "Lauf", "Läufe")} entschieden.`,
+  again: "Von hier aus noch einmal versuchen",
+  againHelp: "Ein neuer Lauf macht hier weiter, mit allem, was bisher getan und geantwortet ist. Dieser Lauf bleibt, " +
+    "wie er ist.",
+  saveEvents: "Die Ereignisse speichern (JSON-Zeilen)",
   turns: "Runden",
   tokens: "Token",
   cancel: "Den Lauf abbrechen",
@@ -385,8 +392,8 @@ export const german = {
   logarithmic: "logarithmische Skala",
   asTable: "Als Tabelle",
   columns: ["Wann", "Was", "Wie lange", "Näheres"],
-  timelineSays: (turns, waits, retries) => `${plural(turns, "Runde", "Runden")}, ${plural(waits, "Mal", "Mal")} Warten ` +
-    `auf Personen, ${plural(retries, "neuer Versuch", "neue Versuche")}. Die Tabelle darunter hat dieselben Daten.`,
+  timelineSays: (turns, waits, retries) => `${plural(turns, "Runde", "Runden")}, ${plural(waits, "Mal", "Mal")} ` +
+    `Warten auf Personen, ${plural(retries, "neuer Versuch", "neue Versuche")}. Die Tabelle darunter hat dieselben Daten.`,
 
   // The system
   ready: "bereit für einen Platz",

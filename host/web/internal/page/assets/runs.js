@@ -27,6 +27,7 @@ export class RunList {
       onclick: (e) => this.toggle(id, e.currentTarget) }, label);
     this.filter = h("input", { type: "search", placeholder: T.labelFilter, "aria-label": T.labelFilter,
       onchange: () => this.reload() });
+    this.held = h("div", { class: "held-runs" });
     this.list = h("div");
     this.more = h("button", { type: "button", class: "more-rows", hidden: true, onclick: () => {
       this.pages++;
@@ -34,7 +35,7 @@ export class RunList {
     } }, T.more);
     set(node, h("div", { class: "list-head" }, h("h1", null, T.runs), h("div", { class: "chips", role: "group",
       "aria-label": T.byState }, chip("held", T.heldOnly), states.map((s) => chip(s, T.states[s]))), this.filter),
-    this.list, this.more);
+    this.held, this.list, this.more);
     follow(() => this.visible && this.read());
   }
 
@@ -62,6 +63,39 @@ export class RunList {
     }
   }
 
+  // showHeld has the controls that decide about several held runs with one choice.
+  showHeld(runs) {
+    const signature = stringify(runs.map(({ id, version }) => [id, version]));
+    if (signature === this.heldShown) return; // a person may be choosing
+    this.heldShown = signature;
+    const [boxes, notice] = [new Map(), h("div", { role: "status" })];
+    const common = ["repeat", "end"].filter((choice) => runs.every((run) => run.block.choices?.includes(choice)));
+    if (runs.length < 2 || !common.length) {
+      set(this.held, this.heldSays ? h("p", { class: "notice plain", role: "status" }, this.heldSays) : null);
+      this.heldSays = "";
+      return;
+    }
+    const pick = (run) => {
+      boxes.set(run.id, h("input", { type: "checkbox", checked: true }));
+      return h("li", null, h("label", { class: "pick" }, boxes.get(run.id), h("span", { dir: "auto" },
+        run.title ? prose(run.title) : shown(run.id), " ", h("span", { class: "muted" },
+          prose(run.block.reason ?? "")))));
+    };
+    const decide = async (choice) => {
+      const chosen = runs.filter((run) => boxes.get(run.id).checked);
+      const refused = await decideHeld(chosen, choice);
+      this.heldSays = [T.heldDecided(chosen.length - refused.length), ...refused].join("\n");
+      set(notice, said(this.heldSays));
+      this.reload();
+    };
+    set(this.held, h("details", { open: this.held.querySelector("details")?.open }, h("summary", null,
+      T.decideHeld(runs.length)), h("ul", { class: "plain" }, runs.map(pick)), h("div", { class: "buttons" },
+      common.map((choice) => once(h("button", { type: "button", class: choice === "end" ? "danger small" : "small" },
+        T.choicesOfAll[choice]), () => decide(choice))))), notice);
+    if (this.heldSays) set(notice, said(this.heldSays));
+    this.heldSays = "";
+  }
+
   async read() {
     const runs = [];
     const tags = [];
@@ -85,6 +119,7 @@ export class RunList {
     if (text === this.tags) return;
     this.tags = text;
     this.more.hidden = !after;
+    this.showHeld(runs.filter((run) => run.block?.kind === "held"));
     const focused = document.activeElement?.dataset?.key;
     const row = (run) => h("a", { class: "row", "data-key": run.id, href: `#/runs/${encodeURIComponent(run.id)}`,
       "aria-current": run.id === this.selected ? "true" : null },
@@ -96,6 +131,38 @@ export class RunList {
       : h("p", { class: "empty" }, T.noRuns));
     if (focused) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
+}
+
+// decideHeld decides about each run, and returns the texts of the refusals.
+async function decideHeld(runs, choice) {
+  const refused = [];
+  for (const { id, version } of runs) {
+    try {
+      await post(runPath(id) + "/resume", { choice, version });
+    } catch (e) {
+      refused.push(`${visible(id)}: ${e instanceof Problem ? problemText(e) : T.notReached}`);
+    }
+  }
+  return refused;
+}
+
+// eventsOf reads the events of a run up to its last one, as lines of JSON.
+async function eventsOf(run) {
+  const response = await fetch(`${runPath(run.id)}/events?after=0`);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const lines = [];
+  for (let rest = "", last = 0; last < run.last_event;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    for (const data of parts.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim())) {
+      lines.push(data + "\n");
+      last = JSON.parse(data).seq;
+    }
+  }
+  reader.cancel();
+  return new Blob(lines, { type: "application/jsonl" });
 }
 
 // age says when a run reached its state.
@@ -232,7 +299,9 @@ export class RunPanel {
     const signature = stringify([why, run.block ?? null, run.budget ?? null]);
     if (this.whyShown !== signature) { // a person may be typing here
       set(this.why, why ? h("div", { class: `notice ${run.block || run.state === "failed" ? "warn" : "plain"}` },
-        h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, prose(why)), this.resume(run)) : null);
+        h("strong", null, T.why[run.state]), " ", h("span", { dir: "auto" }, prose(why)), run.error ? [" ", h("code",
+          null, shown(run.error.code))] : null, this.resume(run), run.state === "failed" ? this.again(run) : null)
+        : null);
     }
     this.whyShown = signature;
     drawTimeline(this.timeline, this.events, run);
@@ -281,6 +350,23 @@ export class RunPanel {
       choice === "raise" ? { turns: Number(turns.value) || 0, tokens: Number(tokens.value) || 0 } : undefined))))];
   }
 
+  // again offers to continue a failed run in a new one.
+  again(run) {
+    const key = newKey();
+    return [h("p", { class: "help" }, T.againHelp), h("div", { class: "buttons" }, once(h("button", { type: "button",
+      class: "small" }, T.again), async () => {
+      const made = await this.act(() => postOnce(runPath(run.id) + "/fork", {}, key, () => {}), T.forked);
+      if (made) location.hash = `#/runs/${encodeURIComponent(made.id)}`;
+    }))];
+  }
+
+  // save offers the events as a file.
+  async save(run) {
+    const link = h("a", { href: URL.createObjectURL(await eventsOf(run)), download: `${run.id}.jsonl` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
   showActions(run, records) {
     const ended = ["succeeded", "failed", "canceled"].includes(run.state);
     const settled = records.filter((r) => r.resolution && r.resolution !== "abandoned");
@@ -295,7 +381,8 @@ export class RunPanel {
     const cancel = ended ? null : h("details", null, h("summary", null, T.cancel), reasonField, h("div",
       { class: "buttons" }, once(h("button", { type: "button", class: "danger" }, T.cancelNow), () => this.act(
       () => post(runPath(run.id) + "/cancel", reason.value.trim() ? { reason: reason.value } : {}), T.canceled))));
-    set(this.actions, cancel, this.forkForm(run, settled, ended));
+    set(this.actions, cancel, this.forkForm(run, settled, ended), h("div", { class: "buttons" }, once(h("button",
+      { type: "button", class: "small" }, T.saveEvents), () => this.save(this.run))));
   }
 
   // forkForm has the controls of a fork. Its answer takes the same controls as the question did.
