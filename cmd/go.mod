@@ -38,7 +38,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect
 	github.com/interlude-go/interlude/host/front v0.1.0 // indirect
-	github.com/interlude-go/interlude/host/render v0.1.0 // indirect
+	github.com/interlude-go/interlude/host/render v0.1.0
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.5 // indirect

@@ -66,6 +66,13 @@ func (s *screen) text(style terminal.Style, text string) {
 	s.line(style, terminal.Wrap(terminal.Text(text), "  "))
 }
 
+// markdown prints a document of Markdown, whose first line begins with first.
+func (s *screen) markdown(style terminal.Style, source, first string) {
+	s.clear()
+	fmt.Fprintln(s.to, terminal.Markdown(source, terminal.Layout{First: first, Indent: "  ", Style: style,
+		Styled: s.styled}))
+}
+
 func (s *screen) prompt() {
 	s.clear()
 	fmt.Fprint(s.to, "> ")

@@ -55,7 +55,7 @@ func (c *conversation) show(e lifecycle.Event) error {
 			c.settled(a.AcceptedAt, "! the agent decides: no reply in ", amber, fresh)
 		})
 	case lifecycle.TypeMessageIntermediate, lifecycle.TypeMessageFinal:
-		return read(e, func(m lifecycle.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
+		return read(e, func(m lifecycle.MessageFinal) { c.message(handedOver.ReplaceAllString(m.Text, ""), fresh) })
 	case lifecycle.TypeWarning:
 		return read(e, func(w lifecycle.Warning) { c.warn(w, fresh) })
 	}
@@ -83,6 +83,12 @@ func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
 		c.warned[w] = true
 	}
 	c.say(amber, "! "+terminal.Name(w.Code)+": "+w.Detail, fresh)
+}
+
+func (c *conversation) message(text string, fresh bool) {
+	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
+		c.screen.markdown(plain, brief(text), "  ")
+	}
 }
 
 func (c *conversation) say(style terminal.Style, text string, fresh bool) {
@@ -139,9 +145,9 @@ func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 		return
 	}
 	c.open = &q
-	c.screen.line(bold, "? "+strings.TrimLeft(terminal.Wrap(terminal.Text(q.Prompt), "  "), " "))
+	c.screen.markdown(bold, q.Prompt, "? ")
 	if q.Context != "" {
-		c.screen.text(dim, brief(q.Context))
+		c.screen.markdown(dim, brief(q.Context), "  ")
 	}
 	if s := q.Subject; s != nil { // complete, because approval executes it
 		c.screen.text(plain, terminal.Call(s.Title, s.Tool))

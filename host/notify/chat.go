@@ -75,6 +75,9 @@ func MessageIn(language string, n Notice) Message {
 	}
 	e := n.Event
 	run := interaction.Visible(e.RunID)
+	if n.Summary != "" {
+		run += " (" + interaction.Visible(n.Summary) + ")"
+	}
 	switch e.Type {
 	case lifecycle.TypeInputRequired:
 		if q, ok := n.Question(); ok {

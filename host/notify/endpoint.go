@@ -227,6 +227,9 @@ func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 		return Permanent(fmt.Errorf("notify: stored event: %w", err))
 	}
 	n.ID = eventID(n.Event)
+	if n.Summary, err = e.summary(ctx, n); err != nil {
+		return err
+	}
 	during, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	sent := make(chan error, 1)
@@ -245,6 +248,24 @@ func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 		e.logger.Error("a sender has not returned although its context has ended", "notice", n.ID)
 		return ctx.Err()
 	}
+}
+
+// summary returns the Summary of the call that a notice is about, or an empty text.
+func (e *endpoint) summary(ctx context.Context, n Notice) (string, error) {
+	switch n.Event.Type {
+	case lifecycle.TypeInputRequired:
+		if asked, ok := n.Question(); !ok || asked.Subject == nil {
+			return "", nil
+		}
+	case lifecycle.TypeReminder, lifecycle.TypeEscalated:
+	default:
+		return "", nil
+	}
+	q, err := OpenQuestion(ctx, e.config.Client, n)
+	if err != nil || q == nil || q.Subject == nil {
+		return "", err
+	}
+	return q.Subject.Summary, nil
 }
 
 // call calls the sender in this goroutine, which the sender may exit.

@@ -564,6 +564,38 @@ func TestL4AReceiverMayAskForAPause(t *testing.T) {
 	})
 }
 
+// N4: the text of a notice about a call names what distinguishes it from others.
+func TestN4NoticesNameTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		payer := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?",
+				Subject: &engine.Subject{Tool: "pay", Summary: "7 EUR to Ada\u202e"},
+				Wait:    &engine.Wait{Steps: []engine.WaitStep{{Do: engine.Remind, After: time.Hour}}}}), nil
+		})
+		lc, err := lifecycle.New(lifecycle.Config{Engine: payer, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		var texts []string
+		h := &host{TB: t, queue: NewMemory(), lc: lc}
+		_, stop := h.notify(nil, Endpoint{Name: "people", Sender: SenderFunc(func(_ context.Context, n Notice) error {
+			if text := DefaultMessage(n).Text; text != "" {
+				texts = append(texts, text)
+			}
+			return nil
+		})})
+		h.submit("r")
+		pass(2 * time.Hour)
+		require.Equal(t, []string{"r (7 EUR to Ada\\u{202E}) asks: Pay?\npay ",
+			"A question of r (7 EUR to Ada\\u{202E}) is still open."}, texts)
+		stop()
+		cancel()
+		require.NoError(t, <-served)
+		lc.Close()
+	})
+}
+
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

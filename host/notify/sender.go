@@ -17,6 +17,10 @@ type Notice struct {
 	// Attempt counts from 1.
 	Attempt int
 	Event   lifecycle.Event
+	// Summary distinguishes the call that the open question is about from others (engine.Subject):
+	// an amount, a path. Events do not have it. The notifier reads it for approvals, reminders and
+	// escalations; it is empty if the question is settled.
+	Summary string
 }
 
 // Sender delivers notices to one receiver.

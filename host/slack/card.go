@@ -62,7 +62,11 @@ func (a *App) cardOf(run string, r *lifecycle.Record, here bool) card {
 		c.blocks = append(c.blocks, note(a.status(run, q)))
 		c.blocks = append(c.blocks, buttons(run, q, page)...)
 	}
-	c.text = escape.Replace(cut(interaction.VisibleProse(firstLine(q.Prompt)), maxNotice))
+	asked := interaction.VisibleProse(firstLine(q.Prompt))
+	if q.Subject != nil && q.Subject.Summary != "" {
+		asked = interaction.Visible(q.Subject.Summary) + ": " + asked
+	}
+	c.text = escape.Replace(cut(asked, maxNotice))
 	if r.Resolution != "" {
 		c.text = escape.Replace(cut(settledText(r), maxNotice))
 	}

@@ -24,7 +24,7 @@ var refund = engine.Question{Kind: engine.Approval, Prompt: "Refund?",
 
 var finance = &lifecycle.AskPolicy{To: &lifecycle.Audience{Groups: []string{"finance"}}}
 
-// P1, P4: a question appears with buttons, the person who presses decides, and the message says who.
+// P1, P4, N4: a question appears with buttons, the person who presses decides, and the message says who.
 func TestP4TheOneWhoPressesDecides(t *testing.T) {
 	d := newDesk(t, []engine.Question{refund}, nil)
 	m := d.ask("r1", lifecycle.Spec{Ask: finance})[0]
@@ -32,6 +32,7 @@ func TestP4TheOneWhoPressesDecides(t *testing.T) {
 	for _, text := range []string{"Refund?", "refund", `"cents": 4200`, "42.00 EUR", "For the groups finance"} {
 		require.Contains(t, m.Shown(), text)
 	}
+	require.Equal(t, "42.00 EUR: Refund?", m.Text, "notifications and lists name the call")
 	d.press("ada", m, "approve")
 	d.shows(m, "Approved by ada (slack)")
 	require.Empty(t, d.message(m).Buttons())

@@ -217,6 +217,9 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 	if len(arguments) > 0 {
 		a.print(ending(terminal.Value(arguments, ""), maxEnding))
 	}
+	if edited != nil {
+		a.print("the change:\n" + terminal.Diff(terminal.Value(q.Subject.Arguments, ""), terminal.Value(edited, "")))
+	}
 	title, yes := "Approve this call of "+terminal.Name(q.Subject.Tool)+"?", "Yes, approve it"
 	if risk := q.Subject.Risk; risk != "" {
 		a.print("risk: " + risk)

@@ -331,7 +331,7 @@ func (b *board) shown() []*lifecycle.InboxQuestion {
 func contains(o *lifecycle.InboxQuestion, search string) bool {
 	texts := []string{o.RunID, o.Title, o.Question.Prompt, o.Question.Context}
 	if s := o.Question.Subject; s != nil {
-		texts = append(texts, s.Title, s.Tool, string(s.Arguments))
+		texts = append(texts, s.Title, s.Tool, s.Summary, string(s.Arguments))
 	}
 	search = strings.ToLower(search)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), search) })

@@ -307,7 +307,8 @@ func (b *board) row(o *lifecycle.InboxQuestion) string {
 	q := &o.Question
 	var parts []string
 	if s := q.Subject; s != nil {
-		parts = append(parts, terminal.Name(s.Tool)+" "+cut(terminal.Inline(s.Arguments), b.width/2))
+		what := strings.TrimLeft(terminal.Name(s.Summary)+" "+terminal.Inline(s.Arguments), " ")
+		parts = append(parts, terminal.Name(s.Tool)+" "+cut(what, b.width/2))
 		if s.Risk != "" {
 			parts = append([]string{"!"}, parts...)
 		}

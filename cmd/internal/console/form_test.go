@@ -204,3 +204,19 @@ func TestN3AnApprovalIsConfirmed(t *testing.T) {
 	require.Contains(t, confirmed, "; rm -rf /")
 	require.Contains(t, confirmed, "Approve this call of shell?")
 }
+
+// N6: edited arguments are shown as a change before they are approved.
+func TestN6AnEditIsShownBeforeItIsApproved(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	o.asks("r", payment)
+	edited := strings.Repeat("\x7f", 20) + pasted(`{"eur":5}`) + "\r"
+	status, shown := typed(t, []string{"2\r", edited, "y"}, "reply", "-db", o.db, "-as", "ada", "r")
+	require.Equal(t, command.Succeeded, status, shown)
+	_, change, found := strings.Cut(strings.ReplaceAll(shown, "\r", ""), "the change:\n")
+	require.True(t, found, shown)
+	require.Contains(t, change, "  {\n-   \"eur\": 7\n+   \"eur\": 5\n  }\n")
+	history, err := o.lc.History(t.Context(), "r")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"eur":5}`, string(history[0].Answer().Arguments))
+	require.Contains(t, o.call("", "show", "r").well(), "     -   \"eur\": 7\n     +   \"eur\": 5\n")
+}

@@ -58,7 +58,7 @@ func listInbox(ctx context.Context, cl *client, p *printer, q lifecycle.InboxQue
 				p.object(web.ShowQuestion(o, q.For, cl.Now()))
 			}
 			rows = append(rows, []string{o.RunID, strconv.Itoa(o.Question.ID), string(o.Question.Kind),
-				ago(o.Question.AskedAt), until(o.EndsAt), titled(o.Title, o.Question.Prompt)})
+				ago(o.Question.AskedAt), until(o.EndsAt), titled(o.Title, listed(&o.Question))})
 		}
 		q.After = page.Next
 		return rows, page.Next != "", err

@@ -51,6 +51,11 @@ func (p *printer) text(style terminal.Style, text, indent string) {
 	p.write(p.paint(style, terminal.Wrap(terminal.Text(text), indent)))
 }
 
+// markdown prints a document of Markdown; first is in place of the indent of its first line.
+func (p *printer) markdown(style terminal.Style, source, first, indent string) {
+	p.write(terminal.Markdown(source, terminal.Layout{First: first, Indent: indent, Style: style, Styled: p.styled}))
+}
+
 func (p *printer) paint(style terminal.Style, text string) string {
 	if p.styled {
 		return style.On(text)

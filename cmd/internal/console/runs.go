@@ -64,13 +64,21 @@ func titled(title, text string) string {
 	return terminal.Line(title) + ": " + text
 }
 
+// listed is a question in a list: what distinguishes its call from others comes first.
+func listed(q *lifecycle.Question) string {
+	if q.Subject == nil || q.Subject.Summary == "" {
+		return q.Prompt
+	}
+	return terminal.Name(q.Subject.Summary) + ": " + q.Prompt
+}
+
 // what returns the most important fact about a run in its state.
 func what(r *lifecycle.Run) string {
 	switch {
 	case r.Held():
 		return strings.TrimSuffix("held: "+r.Block.Reason, ": ")
 	case len(r.Open) > 0:
-		return "? " + r.Open[0].Prompt
+		return "? " + listed(&r.Open[0])
 	case r.Error != nil:
 		return string(r.Error.Code)
 	case len(r.Warnings) > 0:

@@ -162,6 +162,10 @@ func (p *printer) record(r *lifecycle.Record) {
 		answer = strings.TrimSpace(string(r.Decision) + " " + answer)
 	}
 	p.text(terminal.Green, "→ "+answer, "     ")
+	if s := r.Question.Subject; s != nil && r.Decision == lifecycle.Edit {
+		change := terminal.Diff(terminal.Value(s.Arguments, ""), terminal.Value(r.Answer().Arguments, ""))
+		p.write("     " + strings.ReplaceAll(change, "\n", "\n     "))
+	}
 	p.text(terminal.Dim, settlement(r), "     ")
 }
 
@@ -179,12 +183,15 @@ func settlement(r *lifecycle.Record) string {
 
 // question prints an open question, with everything that approval executes.
 func (p *printer) question(q *lifecycle.Question, now time.Time) {
-	p.text(terminal.Bold, fmt.Sprintf("? %d  %s", q.ID, strings.TrimLeft(q.Prompt, " \n")), "")
+	p.markdown(terminal.Bold, q.Prompt, p.paint(terminal.Bold, fmt.Sprintf("? %d  ", q.ID)), "")
 	if q.Context != "" {
-		p.text(terminal.Dim, q.Context, "     ")
+		p.markdown(terminal.Dim, q.Context, "     ", "     ")
 	}
 	if s := q.Subject; s != nil {
 		p.text(terminal.Plain, terminal.Call(s.Title, s.Tool), "     ")
+		if s.Summary != "" {
+			p.text(terminal.Bold, terminal.Name(s.Summary), "     ")
+		}
 		if len(s.Arguments) > 0 {
 			p.write("     " + terminal.Value(s.Arguments, "     "))
 		}
@@ -229,7 +236,7 @@ func about(q *lifecycle.Question, now time.Time) []string {
 
 func (p *printer) result(r *lifecycle.Run) {
 	if r.FinalText != "" {
-		p.text(terminal.Plain, r.FinalText, "  ")
+		p.markdown(terminal.Plain, r.FinalText, "  ", "  ")
 	}
 	if len(r.Output) > 0 {
 		p.line(terminal.Dim, "output")

@@ -120,6 +120,20 @@ func TestL1EachQuestionTakesItsOwnAnswer(t *testing.T) {
 	})
 }
 
+// N4 N5: a call's summary distinguishes it in lists, and prompts, contexts and results are drawn as
+// Markdown.
+func TestN4N5ListsShowSummariesAndMarkdownIsDrawn(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	q := payment
+	q.Subject = &engine.Subject{Tool: "pay", Summary: "7 EUR to Ada\u202e"}
+	q.Prompt, q.Context = "May I **pay**?", "- one\n- two"
+	o.asks("r", q)
+	require.Regexp(t, `(?m)^r +1 +approval .* 7 EUR to Ada\\u\{202E\}: May I \*\*pay\*\*\?$`, o.call("", "inbox").well())
+	require.Contains(t, o.call("", "runs").well(), "? 7 EUR to Ada\\u{202E}: May I")
+	require.Contains(t, o.call("", "show", "r").well(),
+		"? 1  May I pay?\n     • one\n     • two\n     pay\n     7 EUR to Ada\\u{202E}\n")
+}
+
 // A claim is shown until it expires.
 func TestAnExpiredClaimIsNotShown(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))

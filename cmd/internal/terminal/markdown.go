@@ -1,0 +1,226 @@
+package terminal
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/host/render"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Layout is where and how a document is drawn: its first line after First, all others after Indent.
+type Layout struct {
+	First, Indent string
+	Style         Style // of text without its own
+	Styled        bool  // the file shows styles
+}
+
+// Markdown draws a document of Markdown. As on the page, no part of the source is hidden: addresses
+// of links, HTML and pictures are shown as text, and characters as in Text; in code, as in Name.
+// Each line is indented, so that none looks like the program's own.
+func Markdown(source string, l Layout) string {
+	d := drawing{layout: l}
+	d.blocks(render.Markdown(strings.TrimLeft(source, "\n")), l.Indent, false)
+	if len(d.lines) == 0 {
+		return strings.TrimRight(l.First, " ")
+	}
+	d.lines[0] = l.First + strings.TrimPrefix(d.lines[0], l.Indent)
+	return strings.Join(d.lines, "\n")
+}
+
+type drawing struct {
+	layout Layout
+	lines  []string
+}
+
+// letter is a character with its style.
+type letter struct {
+	r     rune
+	style Style
+}
+
+func (d *drawing) blocks(all []render.Element, indent string, tight bool) {
+	for i := range all {
+		if i > 0 && !tight {
+			d.lines = append(d.lines, strings.TrimRight(indent, " "))
+		}
+		d.block(&all[i], indent)
+	}
+}
+
+// nest draws blocks behind a mark, whose width is the indent of the other lines.
+func (d *drawing) nest(all []render.Element, indent, mark, rest string, tight bool) {
+	at := len(d.lines)
+	d.blocks(all, indent+rest, tight)
+	if len(d.lines) == at {
+		d.lines = append(d.lines, indent+mark)
+		return
+	}
+	d.lines[at] = indent + mark + strings.TrimPrefix(d.lines[at], indent+rest)
+}
+
+func (d *drawing) block(e *render.Element, indent string) {
+	switch e.Kind {
+	case render.Heading:
+		mark := strings.Repeat("#", e.Number) + " "
+		d.wrap(append(d.letters(mark, Bold), d.inline(e.Children, Bold)...), indent)
+	case render.Quote:
+		d.nest(e.Children, indent, "│ ", "│ ", false)
+	case render.Bullets, render.Numbers:
+		for i := range e.Children {
+			mark := "• "
+			if e.Kind == render.Numbers {
+				mark = Name(e.Children[i].Text) + " "
+			}
+			d.nest(e.Children[i].Children, indent, mark, strings.Repeat(" ", utf8.RuneCountInString(mark)), true)
+		}
+	case render.Pre:
+		if language := Name(e.Text); language != "" {
+			d.wrap(d.letters(language, Dim), indent+"  ")
+		}
+		d.cut(d.inline(e.Children, d.layout.Style), indent+"  ")
+	case render.Table:
+		for i := range e.Children {
+			d.row(&e.Children[i], indent, i == 0)
+		}
+	case render.Rule:
+		d.lines = append(d.lines, indent+"────")
+	case render.Source:
+		d.wrap(d.letters(Text(e.Text), d.layout.Style), indent)
+	default: // a paragraph, or text in an item
+		d.wrap(d.inline([]render.Element{*e}, d.layout.Style), indent)
+	}
+}
+
+// row draws a row of a table on one line, with its cells between bars.
+func (d *drawing) row(e *render.Element, indent string, head bool) {
+	style := d.layout.Style
+	if head {
+		style = Bold
+	}
+	var all []letter
+	for i := range e.Children {
+		if i > 0 {
+			all = append(all, d.letters(" │ ", Dim)...)
+		}
+		all = append(all, d.inline(e.Children[i].Children, style)...)
+	}
+	d.wrap(all, indent)
+}
+
+var tokenStyles = map[string]Style{"comment": Dim, "keyword": Bold, "number": Amber, "string": Green,
+	"inserted": Green, "deleted": Red}
+
+// inline returns the letters of inline elements, and of elements within them.
+func (d *drawing) inline(all []render.Element, style Style) (out []letter) {
+	for i := range all {
+		e := &all[i]
+		switch e.Kind {
+		case render.Text:
+			out = append(out, d.letters(Text(e.Text), style)...)
+		case render.Token:
+			out = append(out, d.letters(code(e.Text), cmp.Or(tokenStyles[e.Class], style))...)
+		case render.Code:
+			out = append(out, d.letters("`"+code(e.Text)+"`", Amber)...)
+			out = append(out, d.inline(e.Children, Amber)...)
+		case render.Break:
+			out = append(out, letter{'\n', style})
+		case render.Emphasis, render.Strong:
+			out = append(out, d.inline(e.Children, Bold)...)
+		case render.Deleted:
+			out = append(out, d.letters("~", Dim)...)
+			out = append(out, d.inline(e.Children, Dim)...)
+			out = append(out, d.letters("~", Dim)...)
+		default:
+			if e.Text != "" {
+				out = append(out, d.letters(Text(e.Text), style)...)
+			}
+			out = append(out, d.inline(e.Children, style)...)
+		}
+	}
+	return out
+}
+
+// code makes source code safe: every character counts.
+func code(text string) string {
+	return strings.ReplaceAll(interaction.Visible(text), "\t", "    ")
+}
+
+func (d *drawing) letters(text string, style Style) []letter {
+	all := make([]letter, 0, len(text))
+	for _, r := range text {
+		all = append(all, letter{r, style})
+	}
+	return all
+}
+
+// paragraphs calls line for each line of the letters.
+func paragraphs(all []letter, line func([]letter)) {
+	for len(all) > 0 && all[len(all)-1].r == '\n' {
+		all = all[:len(all)-1]
+	}
+	from := 0
+	for i := range all {
+		if all[i].r == '\n' {
+			line(all[from:i])
+			from = i + 1
+		}
+	}
+	line(all[from:])
+}
+
+// wrap adds lines that are broken between words.
+func (d *drawing) wrap(all []letter, indent string) {
+	room := max(Width-utf8.RuneCountInString(indent), 20)
+	paragraphs(all, func(line []letter) {
+		for len(line) > room {
+			at := room
+			for at > 0 && line[at].r != ' ' {
+				at--
+			}
+			if at == 0 { // a long word, such as an address, is not broken
+				for at = room; at < len(line) && line[at].r != ' '; at++ {
+				}
+			}
+			d.add(line[:at], indent)
+			for at < len(line) && line[at].r == ' ' {
+				at++
+			}
+			if line = line[at:]; len(line) == 0 {
+				return
+			}
+		}
+		d.add(line, indent)
+	})
+}
+
+// cut adds lines of code, of which long ones are broken anywhere.
+func (d *drawing) cut(all []letter, indent string) {
+	room := max(Width-utf8.RuneCountInString(indent), 20)
+	paragraphs(all, func(line []letter) {
+		for len(line) > room {
+			d.add(line[:room], indent)
+			line = line[room:]
+		}
+		d.add(line, indent)
+	})
+}
+
+func (d *drawing) add(line []letter, indent string) {
+	var b strings.Builder
+	for from := 0; from < len(line); {
+		to := from
+		var text strings.Builder
+		for ; to < len(line) && line[to].style == line[from].style; to++ {
+			text.WriteRune(line[to].r)
+		}
+		if d.layout.Styled {
+			b.WriteString(line[from].style.On(text.String()))
+		} else {
+			b.WriteString(text.String())
+		}
+		from = to
+	}
+	d.lines = append(d.lines, strings.TrimRight(indent+b.String(), " "))
+}

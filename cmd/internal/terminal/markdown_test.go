@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// N5: a document has its structure on a terminal, and no part of it is hidden.
+func TestN5MarkdownIsDrawn(t *testing.T) {
+	source := "# Release **2.0**\n\nSee [the plan](https://example.com/p) & <b>this</b>.\n\n- one\n- two `a b`\n" +
+		"  1. inner\n\n> said\n> so\n\n| name | eur |\n|---|--:|\n| Ada | 12 |\n\n" +
+		"```go\nif x { // \u202ehidden\n```\n\n---\n\nend"
+	want := `? 1  # Release 2.0
+
+   See the plan (https://example.com/p) & <b>this</b>.
+
+   • one
+   • two ` + "`a b`" + `
+     1. inner
+
+   │ said
+   │ so
+
+   name │ eur
+   Ada │ 12
+
+     go
+     if x { // \u{202E}hidden
+
+   ────
+
+   end`
+	require.Equal(t, want, Markdown(source, Layout{First: "? 1  ", Indent: "   "}))
+	styled := Markdown("a **b** ~~c~~", Layout{Styled: true})
+	require.Equal(t, "a \x1b[1mb\x1b[0m \x1b[2m~c~\x1b[0m", styled)
+	require.Equal(t, "?", Markdown(" \n", Layout{First: "? "}))
+}
+
+// N5: long lines are broken between words, code anywhere, and each line is indented.
+func TestN5LinesOfADocumentAreIndented(t *testing.T) {
+	source := strings.Repeat("word ", 40) + "\n\n```\n" + strings.Repeat("x", 200) + "\n```\n"
+	for line := range strings.Lines(Markdown(source, Layout{First: "  ", Indent: "  "})) {
+		line = strings.TrimSuffix(line, "\n")
+		require.LessOrEqual(t, len(line), Width)
+		require.True(t, line == "" || strings.HasPrefix(line, "  "), line)
+	}
+}
+
+// N5: whatever the source, no control character reaches the terminal, and letters and digits are
+// all drawn, in their order.
+func FuzzMarkdown(f *testing.F) {
+	for _, s := range []string{"a\x1b[2Jb", "[a](b \"c\") ![d](e)", "1. x\n\n   y\n2. z", "|a|\n|-|\n|b|c|", "> - > x",
+		"[x]: /url 'title'\n\n&amp; \\* <!-- c -->", "~~~ sh e\ncode\n", "    four\n\ttab", "\u200bz\u202e"} {
+		f.Add(s)
+	}
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+				return r
+			}
+			return -1
+		}, s)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		drawn := Markdown(source, Layout{First: "  ", Indent: "  "})
+		require.NotContains(t, drawn, "\x1b")
+		special := func(r rune) bool { return r < ' ' && r != '\n' || r > '~' } // shown by name
+		if !strings.ContainsFunc(source, special) && !strings.Contains(source, strings.Repeat(" ", 8)) {
+			require.Equal(t, plain(source), plain(drawn))
+		}
+	})
+}
+
+// N6: an edit is shown as its lines before and after.
+func TestN6AnEditIsShownAsADiff(t *testing.T) {
+	require.Equal(t, "  {\n-   \"eur\": 7,\n+   \"eur\": 5,\n    \"to\": \"Ada\"\n  }",
+		Diff("{\n  \"eur\": 7,\n  \"to\": \"Ada\"\n}", "{\n  \"eur\": 5,\n  \"to\": \"Ada\"\n}"))
+	many := "u\nv\nw\nx\ny\nz\n"
+	require.Equal(t, "  … 3 equal lines\n  x\n  y\n  z\n- a\n+ b", Diff(many+"a", many+"b"))
+}
