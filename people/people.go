@@ -1,9 +1,9 @@
 // Package people is a host's directory: who people are, their groups and addresses, and who answers
-// for them while they are away. [Open] reads a file; a host may implement [Directory] over its own
-// system.
+// for them while they are away. [Open] reads a file, and [NewSCIM] a directory over HTTP; a host may
+// implement [Directory] over its own system.
 //
 // A Directory is a lifecycle.Directory: set it as lifecycle.Config.Directory, and deputies may act.
-// The package imports only the types of package interaction.
+// Of interlude, the package imports only the types of package interaction, and engine/netguard.
 package people
 
 import (

@@ -47,6 +47,8 @@ type hostFile struct {
 	Policy string `json:"policy"`
 	// Directory is the file of people, groups and deputies (package people); empty: no deputies.
 	Directory string `json:"directory"`
+	// SCIM is a directory over HTTP, in place of Directory; nil: none.
+	SCIM *scimEntry `json:"scim"`
 
 	name string // of the file; empty: from flags
 }
@@ -162,7 +164,7 @@ func (h *hostFile) check() error {
 	if err := h.checkAgents(); err != nil {
 		return err
 	}
-	if err := errors.Join(h.checkTools(), h.checkChat(), h.checkSlack()); err != nil {
+	if err := errors.Join(h.checkTools(), h.checkChat(), h.checkSlack(), h.checkSCIM()); err != nil {
 		return err
 	}
 	for i, p := range h.Pools {

@@ -16,6 +16,7 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/console"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
+	"github.com/interlude-go/interlude/engine/netguard"
 	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/people"
@@ -45,8 +46,50 @@ func (o *openIDEntry) check(page string) error {
 	return nil
 }
 
-// directory opens the file of people; nil without one.
+// scimEntry is a directory over HTTP.
+type scimEntry struct {
+	URL      string `json:"url"`
+	TokenEnv string `json:"token_env"` // empty: no token
+	// Allow are permitted addresses that are not public, and PlainHTTP permits http.
+	Allow     []string `json:"allow"`
+	PlainHTTP bool     `json:"plain_http"`
+}
+
+func (h *hostFile) checkSCIM() error {
+	switch {
+	case h.SCIM == nil:
+		return nil
+	case h.Directory != "":
+		return errors.New("both directory and scim are set, want one")
+	case h.SCIM.TokenEnv != "" && os.Getenv(h.SCIM.TokenEnv) == "":
+		return fmt.Errorf("scim.token_env: set $%s", h.SCIM.TokenEnv)
+	}
+	_, err := h.SCIM.open(nil, nil)
+	return err
+}
+
+func (e *scimEntry) open(fold func(string) string, log *slog.Logger) (*people.SCIM, error) {
+	allow, err := parsePrefixes("scim.allow", e.Allow)
+	if err != nil {
+		return nil, err
+	}
+	directory, err := people.NewSCIM(people.SCIMConfig{URL: e.URL, Token: os.Getenv(e.TokenEnv), ID: fold, Logger: log,
+		Network: netguard.Network{Allow: allow, PlainHTTP: e.PlainHTTP}})
+	if err != nil {
+		return nil, fmt.Errorf("scim.url: %w", err)
+	}
+	return directory, nil
+}
+
+// directory opens the directory of people; nil without one.
 func (h *hostFile) directory(log *slog.Logger) (lifecycle.Directory, error) {
+	if h.SCIM != nil {
+		var fold func(string) string
+		if h.SignIn != nil && h.SignIn.folds() {
+			fold = signin.FoldID
+		}
+		return h.SCIM.open(fold, log)
+	}
 	if h.Directory == "" {
 		return nil, nil //nolint:nilnil // there are no deputies
 	}
@@ -61,7 +104,7 @@ func (h *hostFile) directory(log *slog.Logger) (lifecycle.Directory, error) {
 // has people. Close the database at the end; it is nil without a store.
 func (h *hostFile) openPeople(ctx context.Context, d *console.Database, log *slog.Logger) (*signin.Store, *sql.DB,
 	error) {
-	if h.SignIn == nil && h.Directory == "" {
+	if h.SignIn == nil && h.Directory == "" && h.SCIM == nil {
 		return nil, nil, nil
 	}
 	store, db, err := openPeople(ctx, d)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +129,47 @@ func TestR3TheSignInUsesPostgreSQL(t *testing.T) {
 		require.Zero(t, called(t, "", "token", "leave", "-db", dsn, "ada@EXAMPLE.com").status)
 	}
 	require.Equal(t, make([]bool, 4), valid())
+}
+
+// N10: serve reads a directory over HTTP, and folds its names as the sign-in does.
+func TestN10ServeReadsASCIMDirectory(t *testing.T) {
+	directory := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer scim":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == "/v2/Users":
+			_, _ = io.WriteString(w, `{"totalResults": 2, "Resources": [{"id": "1", "userName": "Ann",
+				"urn:interlude:params:scim:schemas:extension:deputies:1.0:User": {"deputies": [{"value": "2"}]}},
+				{"id": "2", "userName": "BOB"}]}`)
+		case r.URL.Path == "/v2/Groups":
+			_, _ = io.WriteString(w, `{"totalResults": 0}`)
+		}
+	}))
+	defer directory.Close()
+	said, stop := serveFile(t, `{"listen": "127.0.0.1:0", "agents": {"demo": {"agent": "demo"}},
+		"scim": {"url": "`+directory.URL+`/v2", "token_env": "SCIM_TOKEN", "allow": ["127.0.0.1/32"], "plain_http": true},
+		"sign_in": {"proxy": {"from": ["127.0.0.1/32"], "user_header": "X-User", "hosts": ["desk.example.com"]}}}`,
+		"SCIM_TOKEN=scim", "INTERLUDE_DB="+filepath.Join(t.TempDir(), "runs.db"))
+	defer stop()
+	call := func(person, method, path, body string) string {
+		r, err := http.NewRequestWithContext(t.Context(), method, said.Page+"api/"+path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-User", person)
+		r.Host = "desk.example.com"
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return string(text)
+	}
+	text := call("carl", http.MethodPost, "runs", `{"id": "r", "prompt": "x", "ask": {"to": {"users": ["Ann"]}}}`)
+	require.Contains(t, text, `"id":"r"`)
+	require.Eventually(t, func() bool {
+		return strings.Contains(call("ann", http.MethodGet, "inbox", ""), `"may_reply":true`)
+	}, patience, 50*time.Millisecond)
+	require.Contains(t, call("Bob", http.MethodGet, "inbox", ""), `"for":"ann"`)
 }
 
 // R3, N10: one command revokes the access of a person who leaves: tokens, including tokens in the

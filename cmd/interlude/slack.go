@@ -35,8 +35,9 @@ func (h *hostFile) checkSlack() error {
 	if s == nil {
 		return nil
 	}
-	if h.Directory == "" {
-		return errors.New("directory is empty, want the file of people with their addresses, which slack needs")
+	if h.Directory == "" && h.SCIM == nil {
+		return errors.New("directory is empty, want the file of people with their addresses, which slack needs, " +
+			"or scim")
 	}
 	if s.SecretEnv == "" && s.AppTokenEnv == "" {
 		return errors.New("slack has neither signing_secret_env nor app_token_env, want one for the people's answers")
