@@ -76,7 +76,8 @@ func eventLaws() []law {
 				"interaction.auto_decide.timeout", "user.input.required", "assistant.message.final",
 				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded", "run.blocked",
 				"run.unblocked", "interaction.recorded", "interaction.closed", "user.input.reminder",
-				"user.input.escalated", "interaction.default.timeout", "interaction.changed")
+				"user.input.escalated", "interaction.default.timeout", "interaction.changed",
+				"interaction.forgotten")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{

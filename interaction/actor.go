@@ -19,7 +19,7 @@ const (
 type Actor struct {
 	// ID names the actor in the history, the events and the host's records; at most MaxActor bytes
 	// of UTF-8 without NUL. Empty: unknown. IDs are compared byte by byte, so a person must always
-	// have the same ID (see Fold). PolicyActor is reserved.
+	// have the same ID (see Fold). PolicyActor and MemoryActor are reserved.
 	ID string
 	// Groups lists the actor's current groups, at most MaxGroup bytes each, for this call only;
 	// they are not stored.
@@ -77,8 +77,11 @@ func (a Actor) Validate() error {
 	if wrong(a.ID, MaxActor) {
 		return &FieldError{"Actor", size(a.ID), want(MaxActor)}
 	}
-	if n := len(PolicyActor); len(a.ID) >= n && strings.EqualFold(a.ID[:n], PolicyActor) { // Policy: misleads, too
-		return &FieldError{"Actor", a.ID, "an ID that does not begin with " + PolicyActor + ", which names policies"}
+	for _, reserved := range []string{PolicyActor, MemoryActor} {
+		n := len(reserved) // Policy: misleads, too
+		if len(a.ID) >= n && strings.EqualFold(a.ID[:n], reserved) {
+			return &FieldError{"Actor", a.ID, "an ID that does not begin with " + reserved + ", which names no person"}
+		}
 	}
 	if wrong(a.For, MaxActor) {
 		return &FieldError{"Actor.For", size(a.For), want(MaxActor)}

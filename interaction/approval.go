@@ -148,7 +148,7 @@ func (r Reply) ValidateFor(q Question) error {
 	if !r.AcceptRisk && r.AcceptsRisk(q) {
 		return &FieldError{"AcceptRisk", "false", "true, since the answer accepts the risk that the question states"}
 	}
-	return nil
+	return r.validateRememberFor(&q)
 }
 
 func (r Reply) validateAnswer(q *Question) error {
@@ -232,7 +232,7 @@ func (r Reply) validateForm() error {
 	default:
 		return &FieldError{"Decision", fmt.Sprintf("%.40q", r.Decision), "approve, edit, reject or respond"}
 	}
-	return nil
+	return r.validateRemember()
 }
 
 const maxDigest = 2 * sha256.Size

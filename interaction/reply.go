@@ -47,6 +47,9 @@ type Reply struct {
 	// the risk apart from the answer, or pressed a control that names it. It is not compared by
 	// Key, and not stored.
 	AcceptRisk bool
+	// Remember lets an approval also count for later calls of this run, if the host allows it. Nil: for
+	// this call only. Key compares all but Remember.Until.
+	Remember *Remember
 }
 
 // AcceptsRisk reports whether the reply accepts a risk of the question: it approves a call whose

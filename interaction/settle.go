@@ -44,7 +44,8 @@ func (r Reply) Validate() error {
 	return r.validateForm()
 }
 
-// Digest identifies the reply's body: the interaction, the text, and the decision and value if set.
+// Digest identifies the reply's body: the interaction, the text, and the decision, value and Remember,
+// without its end, if set.
 // Replies with one key and digest are the same. The author counts only in votes (DigestFor).
 func (r Reply) Digest() string { return r.digest("") }
 
@@ -53,7 +54,7 @@ func (r Reply) digest(suffix string) string {
 	if r.Decision != "" || len(r.Value) > 0 { // a text has no NUL
 		body += "\x00" + string(r.Decision) + "\x00" + string(r.Value)
 	}
-	body += suffix
+	body += r.Remember.bound() + suffix
 	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
 }

@@ -228,6 +228,18 @@ type Policy = interaction.Policy
 // Proposal is [interaction.Proposal]: an approval that a Policy decides about.
 type Proposal = interaction.Proposal
 
+// Remember is [interaction.Remember]: it lets an approval count for later calls of its run.
+type Remember = interaction.Remember
+
+// Limit is [interaction.Limit]: the upper limit of a numeric argument.
+type Limit = interaction.Limit
+
+// SameValue is [interaction.SameValue]: an argument whose value must be equal.
+type SameValue = interaction.SameValue
+
+// Memory is [interaction.Memory]: a remembered decision of a run.
+type Memory = interaction.Memory
+
 // Ruling is [interaction.Ruling]: what a Policy decides.
 type Ruling = interaction.Ruling
 

@@ -23,6 +23,7 @@ const (
 	TypeEscalated           = fcmp.TypeEscalated
 	TypeDefaultTaken        = fcmp.TypeDefaultTaken
 	TypeChanged             = fcmp.TypeChanged
+	TypeForgotten           = fcmp.TypeForgotten
 	TypeUnblocked           = fcmp.TypeUnblocked
 )
 
@@ -110,6 +111,9 @@ type Closed = fcmp.Closed
 
 // Changed is [fcmp.Changed]: the data of TypeChanged.
 type Changed = fcmp.Changed
+
+// Forgotten is [fcmp.Forgotten]: the data of TypeForgotten.
+type Forgotten = fcmp.Forgotten
 
 // Reminder is [fcmp.Reminder]: the data of TypeReminder.
 type Reminder = fcmp.Reminder

@@ -225,6 +225,7 @@ func wrongCalls() []wrongCall {
 	add("Claim", "actor", `""`, func(ctx context.Context, l *Lifecycle) error {
 		return l.Claim(ctx, "r", 1, tomorrow)
 	})
+	add("Forget", "question", "0", func(ctx context.Context, l *Lifecycle) error { return l.Forget(ctx, "r", 0) })
 	add("Release", "question", "-1", func(ctx context.Context, l *Lifecycle) error { return l.Release(ctx, "r", -1) })
 	add("Reassign", "question", "0", func(ctx context.Context, l *Lifecycle) error {
 		return l.Reassign(ctx, "r", 0, nil, Audience{Everybody: true})

@@ -28,10 +28,13 @@ const (
 	// ActionOverrule is Release or Reassign by an actor without that right: another person has claimed
 	// the Question, or the actor is not in its audience. Without an Authorize only the host may.
 	ActionOverrule Action = "overrule"
-	ActionFork     Action = "fork"  // Fork; Run is the source
-	ActionPrune    Action = "prune" // Prune
-	ActionStats    Action = "stats" // Stats, Nodes
-	ActionFeed     Action = "feed"  // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
+	// ActionRemember is a Reply with Remember, besides ActionReply; Question is the answered one.
+	ActionRemember Action = "remember"
+	ActionForget   Action = "forget" // Forget
+	ActionFork     Action = "fork"   // Fork; Run is the source
+	ActionPrune    Action = "prune"  // Prune
+	ActionStats    Action = "stats"  // Stats, Nodes
+	ActionFeed     Action = "feed"   // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 
 // Access is what Authorize decides about. Its pointers are copies, and nil if they do not apply.

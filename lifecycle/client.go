@@ -31,7 +31,8 @@ type Client struct {
 
 	authorize Authorize // nil: everything is allowed
 	deputies  deputies
-	actor     Actor // the actor of its calls; see As
+	remember  time.Duration // Config.Remember
+	actor     Actor         // the actor of its calls; see As
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -58,6 +59,8 @@ type ClientConfig struct {
 	Authorize Authorize
 	// Directory names the people for whom an actor may act (Actor.For). Nil: there are no deputies.
 	Directory Directory
+	// Remember is Config.Remember of the executing processes.
+	Remember time.Duration
 	// Dir is Config.Dir of the executing processes, for ReadFile. Empty: it returns ErrFileMissing.
 	Dir string
 }
@@ -69,6 +72,9 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	if !knownOnInterrupt(cfg.OnInterrupt) {
 		return nil, &ArgumentError{"ClientConfig.OnInterrupt", quote(string(cfg.OnInterrupt)), wantOnInterrupt, nil}
+	}
+	if cfg.Remember < 0 {
+		return nil, &ArgumentError{"ClientConfig.Remember", cfg.Remember.String(), "at least 0s", nil}
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clockOf(cfg.Store)
@@ -87,7 +93,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 			Journals: semaphore.NewWeighted(node.MaxJournalsRead)},
 		poll: cfg.Poll, hub: newHub(cfg.Store), ownNode: new(atomic.Pointer[node.Node]), notices: queue,
 		authorize: cfg.Authorize, deputies: deputies{cfg.Directory, cfg.Logger}, inboxes: new(inboxWatches),
-		folders: node.Folders{Dir: cfg.Dir},
+		folders: node.Folders{Dir: cfg.Dir}, remember: cfg.Remember,
 	}
 	return c, nil
 }

@@ -25,6 +25,33 @@ type Directory interface {
 	Principals(ctx context.Context, id string, at time.Time) ([]Principal, error)
 }
 
+// Members is an optional interface of a Directory that knows who belongs to the organization. A
+// remembered decision of a person who does not (any more) is not used; nor is one while the directory
+// cannot be read. The ID is in the spelling in which it is stored. It must be safe for concurrent use.
+type Members interface {
+	Member(ctx context.Context, id string) (bool, error)
+}
+
+// isMember returns an error unless a remembered decision of the person counts. A panic is an error.
+func (d *deputies) isMember(ctx context.Context, id string) (err error) {
+	members, ok := d.directory.(Members)
+	if !ok {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			d.log.Error("the directory panicked", "panic", decide.Shortened(fmt.Sprint(p)), "stack",
+				string(debug.Stack()))
+			err = errors.New("lifecycle: the directory panicked")
+		}
+	}()
+	is, err := members.Member(ctx, id)
+	if err == nil && !is {
+		err = errors.New("lifecycle: the person is not in the directory")
+	}
+	return err
+}
+
 // deputies reads deputyships from the host's directory, if any.
 type deputies struct {
 	directory Directory

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -53,6 +54,46 @@ var payer = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 	}
 	return engine.Done("paid " + string(arguments)), nil
 })
+
+// Ada approves a payment, and all others to the same receiver up to a limit, for an hour of this run.
+func ExampleClient_Reply_remember() {
+	ctx := context.Background()
+	pays := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		amounts := []int{40, 90, 600}
+		call := map[string]any{"to": "ACME", "amount": amounts[t.Attempt-1]}
+		q, err := engine.ApprovalOf("Pay?", "pay", call)
+		return engine.Ask(q), err
+	})
+	lc, stop := start(lifecycle.Config{Engine: pays, Remember: 8 * time.Hour})
+	defer stop()
+	_, err := lc.Submit(ctx, lifecycle.Spec{ID: "r", Prompt: "Pay the invoices."})
+	must(err)
+	until(lc, "r", lifecycle.TypeInputRequired)
+
+	ada := lc.As(lifecycle.Actor{ID: "ada"})
+	reply := lifecycle.Reply{ID: 1, Decision: lifecycle.Approve}
+	reply.Remember = &lifecycle.Remember{Until: time.Now().Add(time.Hour), Equal: []string{"/to"},
+		Most: []lifecycle.Limit{{Path: "/amount", Limit: "500"}}}
+	_, err = ada.Reply(ctx, "r", reply)
+	must(err)
+	for ev, err := range lc.Events(ctx, "r", 0) {
+		must(err)
+		var asked lifecycle.InputRequired
+		if ev.Type == lifecycle.TypeInputRequired && ev.Decode(&asked) == nil && asked.InteractionID == 3 {
+			break
+		}
+	}
+	history, err := lc.History(ctx, "r")
+	must(err)
+	for _, r := range history {
+		fmt.Println(string(r.Question.Subject.Arguments), r.Decision, r.Actor)
+	}
+	must(lc.Forget(ctx, "r", 1))
+	// Output:
+	// {"amount":40,"to":"ACME"} approve ada
+	// {"amount":90,"to":"ACME"} approve memory:1
+	// {"amount":600,"to":"ACME"}
+}
 
 // A person approves a call of a tool with edited arguments. The reply carries the digest of the
 // question that the person saw, so a question that has changed cannot be approved by mistake.

@@ -22,8 +22,8 @@ type At struct {
 	// of one turn stands for all: the fork continues with all their answers, once all are settled.
 	Question int
 	// Answer replaces the stored answer: a valid Reply to the question by the fork's author (only a
-	// text at the end of a run without an open question). Its ID is Question or 0, its Key is empty,
-	// and its Actor is the author or the zero Actor. An approval by several people takes no Answer.
+	// text at the end of a run without an open question). Its ID is Question or 0, its Key and
+	// Remember are empty, and its Actor is the author or the zero Actor. An approval by several people takes no Answer.
 	// If it is zero, the agent gets the stored answer if the author may inherit it (see Fork). It is
 	// required after an unanswered question for everybody, and at the end of a successful run.
 	Answer Reply
@@ -59,6 +59,8 @@ func (at *At) complete() error {
 		return &ArgumentError{"at.Answer.ID", fmt.Sprint(reply.ID), "that of at.Question, or 0", nil}
 	case reply.Key != "":
 		return &ArgumentError{"at.Answer.Key", quote(reply.Key), "none: at.ID makes the call idempotent", nil}
+	case reply.Remember != nil:
+		return &ArgumentError{"at.Answer.Remember", "set", "none: a fork remembers no decisions of its source", nil}
 	case !reply.Actor.IsZero() && !reply.Actor.Equal(at.Actor):
 		return &ArgumentError{"at.Answer.Actor", quote(reply.Actor.ID), "the author of the fork, or none", nil}
 	}

@@ -97,6 +97,14 @@ type Config struct {
 	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero; whole seconds, up to
 	// MaxPolicyTimeout.
 	PolicyTimeout time.Duration
+	// Remember lets people approve later calls of the same tool in the same run, too, for this long at
+	// most (Reply.Remember, Client.Forget). Set it on all nodes and clients. A node uses a remembered
+	// decision where the Policy leaves a call to people as they were asked; a refusal by the Policy ends
+	// the run's remembered decisions about that tool. Authorize is not called for its uses.
+	//
+	// 0: not allowed, and what is remembered is not used. Earlier releases cannot read a run that
+	// remembers a decision: set it after their nodes have been replaced.
+	Remember time.Duration
 	// Directory names the people for whom an actor may act. See ClientConfig.Directory.
 	Directory Directory
 }
@@ -131,12 +139,14 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll,
-		Observer: cfg.Observer, Authorize: cfg.Authorize, Directory: cfg.Directory})
+		Observer: cfg.Observer, Authorize: cfg.Authorize, Directory: cfg.Directory, Remember: cfg.Remember})
 	if err != nil {
 		return nil, err
 	}
 	c.proc.Engines = engines
-	c.proc.Host = decide.HostDefaults{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry}
+	c.proc.Host = decide.HostDefaults{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry,
+		Recall: cfg.Remember > 0}
+	c.proc.Member = c.deputies.isMember
 	if cfg.Policy != nil {
 		c.proc.Policy, c.proc.Host.HideFor = cfg.Policy, cfg.PolicyTimeout
 	}

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		return Receipt{}, err
 	}
 	reply.Actor = withFoldedPrincipal(actor)
-	if err := validateReply(&reply); err != nil {
+	if err := cmp.Or(validateReply(&reply), c.limitMemory(&reply)); err != nil {
 		return Receipt{}, err
 	}
 	var run Run
@@ -50,7 +51,11 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 				return nil, cmd.Failed(err)
 			}
 		}
-		if err := c.allowActor(ctx, reply.Actor, ActionReply, &run, status.question); err != nil {
+		err = c.allowActor(ctx, reply.Actor, ActionReply, &run, status.question)
+		if err == nil && reply.Remember != nil {
+			err = c.allowActor(ctx, reply.Actor, ActionRemember, &run, status.question)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if !status.open {
@@ -78,8 +83,8 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	if !ok {
 		return Receipt{}, false, nil
 	}
-	// The keys of votes must be looked up, and so must a deputy's principal.
-	if *run, ok = recent.Recent(id); !ok || run.Votes > 0 || reply.Actor.For != "" {
+	// The keys of votes must be looked up, and so must a deputy's principal; Remember has an action.
+	if *run, ok = recent.Recent(id); !ok || run.Votes > 0 || reply.Actor.For != "" || reply.Remember != nil {
 		return Receipt{}, false, nil
 	}
 	question := run.OpenQuestion(reply.ID)

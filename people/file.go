@@ -83,6 +83,11 @@ func (f *File) current() *content {
 // Person returns the person with this ID, or ErrUnknown.
 func (f *File) Person(_ context.Context, id string) (Person, error) { return f.current().person(id) }
 
+// Member reports whether the file lists the person (lifecycle.Members).
+func (f *File) Member(_ context.Context, id string) (bool, error) {
+	return f.current().people[id] != nil, nil
+}
+
 // Principals returns the people whose deputy the person is at that time, by ID.
 func (f *File) Principals(_ context.Context, id string, at time.Time) ([]interaction.Principal, error) {
 	return f.current().principals(id, at), nil

@@ -20,6 +20,7 @@ func (r Run) Clone() Run {
 		r.Together = &t
 	}
 	r.Answers = cloneEach(r.Answers, cloneAnswer)
+	r.Remembered = cloneEach(r.Remembered, cloneMemory)
 	if r.ForkedFrom != nil {
 		f := *r.ForkedFrom
 		r.ForkedFrom = &f
@@ -80,6 +81,10 @@ func CloneJournal(entries []interaction.JournalEntry) []interaction.JournalEntry
 }
 
 // cloneAnswer replaces everything that the answer shares by a copy.
+func cloneMemory(m *interaction.Memory) {
+	m.Equal, m.Most, m.To = slices.Clone(m.Equal), slices.Clone(m.Most), m.To.Clone()
+}
+
 func cloneAnswer(a *interaction.Answer) {
 	if a.Auto != nil {
 		auto := *a.Auto

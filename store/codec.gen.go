@@ -212,6 +212,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 		w.Put(`,"budget":`)
 		writeRunBudget(w, v.Budget)
 	}
+	plainjson.WriteList(w, `,"remembered":`, v.Remembered, writeMemory)
 	w.FlagIf(`,"restricted":`, v.Restricted)
 	w.IntIf(`,"votes":`, v.Votes)
 	w.IntIf(`,"reported":`, v.Reported)
@@ -292,6 +293,35 @@ func writeRunBudget(w *plainjson.Writer, v *RunBudget) {
 func writeBudget(w *plainjson.Writer, v *Budget) {
 	w.Int(`{"turns":`, int64(v.Turns))
 	w.Int(`,"tokens":`, int64(v.Tokens))
+	w.Put(`}`)
+}
+
+func writeMemory(w *plainjson.Writer, v *interaction.Memory) {
+	w.Int(`{"id":`, int64(v.ID))
+	w.Text(`,"tool":`, v.Tool)
+	w.TextIf(`,"risk":`, v.Risk)
+	plainjson.WriteList(w, `,"equal":`, v.Equal, writeSameValue)
+	plainjson.WriteList(w, `,"most":`, v.Most, writeLimit)
+	if v.To != nil {
+		w.Put(`,"to":`)
+		writeAudience(w, v.To)
+	}
+	w.Text(`,"actor":`, v.Actor)
+	w.TextIf(`,"via":`, v.Via)
+	w.Time(`,"at":`, v.At)
+	w.Time(`,"until":`, v.Until)
+	w.Put(`}`)
+}
+
+func writeSameValue(w *plainjson.Writer, v *interaction.SameValue) {
+	w.Text(`{"path":`, v.Path)
+	w.Text(`,"digest":`, v.Digest)
+	w.Put(`}`)
+}
+
+func writeLimit(w *plainjson.Writer, v *interaction.Limit) {
+	w.Text(`{"path":`, v.Path)
+	w.Text(`,"limit":`, v.Limit)
 	w.Put(`}`)
 }
 
@@ -608,6 +638,16 @@ func readRun(s *plainjson.Scanner, v *Run) {
 		v.Budget = new(RunBudget)
 		readRunBudget(s, v.Budget)
 	}
+	if s.Member(`,"remembered":`) {
+		list := make([]interaction.Memory, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Memory{})
+			readMemory(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Remembered = list
+	}
 	s.Flag(`,"restricted":`, &v.Restricted)
 	s.Int(`,"votes":`, &v.Votes)
 	s.Int(`,"reported":`, &v.Reported)
@@ -700,6 +740,56 @@ func readBudget(s *plainjson.Scanner, v *Budget) {
 	s.Need(`{"turns":`)
 	v.Turns = s.AnInt()
 	s.Int64(`,"tokens":`, &v.Tokens)
+	s.Need(`}`)
+}
+
+func readMemory(s *plainjson.Scanner, v *interaction.Memory) {
+	s.Need(`{"id":`)
+	v.ID = s.AnInt()
+	s.Text(`,"tool":`, &v.Tool)
+	s.Text(`,"risk":`, &v.Risk)
+	if s.Member(`,"equal":`) {
+		list := make([]interaction.SameValue, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.SameValue{})
+			readSameValue(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Equal = list
+	}
+	if s.Member(`,"most":`) {
+		list := make([]interaction.Limit, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Limit{})
+			readLimit(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Most = list
+	}
+	if s.Member(`,"to":`) {
+		v.To = new(interaction.Audience)
+		readAudience(s, v.To)
+	}
+	s.Text(`,"actor":`, &v.Actor)
+	s.Text(`,"via":`, &v.Via)
+	s.Time(`,"at":`, &v.At)
+	s.Time(`,"until":`, &v.Until)
+	s.Need(`}`)
+}
+
+func readSameValue(s *plainjson.Scanner, v *interaction.SameValue) {
+	s.Need(`{"path":`)
+	v.Path = s.AText()
+	s.Text(`,"digest":`, &v.Digest)
+	s.Need(`}`)
+}
+
+func readLimit(s *plainjson.Scanner, v *interaction.Limit) {
+	s.Need(`{"path":`)
+	v.Path = s.AText()
+	s.Text(`,"limit":`, &v.Limit)
 	s.Need(`}`)
 }
 

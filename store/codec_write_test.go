@@ -162,6 +162,12 @@ var needing = map[string]struct {
 		*r = parked()
 		r.Open[0].HiddenFor = 5
 	}},
+	"a remembered decision": {`"memory"`, func(r *store.Run) {
+		*r = queued()
+		r.Interactions = 1
+		r.Remembered = []interaction.Memory{{ID: 1, Tool: "pay", Actor: "ada", At: r.UpdatedAt,
+			Until: r.UpdatedAt.Add(time.Hour)}}
+	}},
 	"a claim by a deputy": {`"deputies"`, func(r *store.Run) {
 		*r = parked()
 		r.Open[0].Claim = &interaction.Claim{Actor: "bob", For: "ann", Until: r.UpdatedAt.Add(time.Hour)}

@@ -55,6 +55,8 @@ var needs = []need{
 	// A run whose turns take their nodes down. An earlier release would execute it next to other
 	// turns and forget its losses. The name disappears when a turn has ended.
 	{"losses", (*Run).losesNodes},
+	// A run that remembers decisions. An earlier release would forget them, and ask people.
+	{"memory", func(r *Run) bool { return len(r.Remembered) > 0 }},
 	// A question that accepts only its options, or marks the option that means yes. An earlier
 	// release would accept any text, and give the engine an answer without its Selection.
 	{"only", func(r *Run) bool {

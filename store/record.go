@@ -67,6 +67,9 @@ type Run struct {
 	Holds int `json:"holds,omitempty"`
 	// Budget has the run's limits and usage, or is nil.
 	Budget *RunBudget `json:"budget,omitempty"`
+	// Remembered are the decisions that also approve later calls, oldest first; at most
+	// interaction.MaxMemories. An ended run has none.
+	Remembered []interaction.Memory `json:"remembered,omitempty"`
 	// Restricted reports that the specification restricts who may answer, or sets the questions'
 	// wait. An earlier release, which would ignore that, refuses the record.
 	Restricted bool `json:"restricted,omitempty"`

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -31,6 +32,8 @@ var (
 		" choices, of a queued or waiting run; the run has no slot"
 	textOfFamily = "a family has up to " + strconv.Itoa(MaxDepth) + " ancestors and " + strconv.Itoa(MaxChildren) +
 		" children, is due in a run that is queued or has ended, and is kept in one that has ended, when nothing is due"
+	textOfMemory = "a run that has not ended remembers up to " + strconv.Itoa(interaction.MaxMemories) + " decisions " +
+		"about its questions, by their numbers, each with tool, person and an end"
 	textOfFork = "a fork names another run and a question there, or its end, and asks up to " +
 		strconv.Itoa(interaction.MaxQuestions) + " questions again"
 )
@@ -76,6 +79,8 @@ func (r *Run) brokenRule() string {
 		return "finished_at belongs to finished runs"
 	case queued && r.QueuedAt.IsZero():
 		return "a queued run has queued_at"
+	case len(r.Remembered) > 0 && !r.remembersWell():
+		return textOfMemory
 	case !r.storableTimes():
 		return "times are UTC in microseconds, with a year of RFC 3339"
 	default:
@@ -86,7 +91,23 @@ func (r *Run) brokenRule() string {
 func (r *Run) storableTimes() bool {
 	return (r.Block == nil || storable(r.Block.Until)) && storable(r.NotBefore) && storable(r.CreatedAt) &&
 		storable(r.UpdatedAt) && storable(r.QueuedAt) && storable(r.Deadline) && storable(r.LastAutoDecisionAt) &&
-		storable(r.RecoveredAt) && storable(r.FinishedAt)
+		storable(r.RecoveredAt) && storable(r.FinishedAt) &&
+		!slices.ContainsFunc(r.Remembered, func(m interaction.Memory) bool {
+			return !storable(m.At) || !storable(m.Until)
+		})
+}
+
+func (r *Run) remembersWell() bool {
+	last := 0
+	for i := range r.Remembered {
+		m := &r.Remembered[i]
+		if m.ID <= last || m.ID > r.Interactions || m.Tool == "" || m.Actor == "" || !m.Until.After(m.At) ||
+			m.To.Validate() != nil {
+			return false
+		}
+		last = m.ID
+	}
+	return !r.State.Terminal() && len(r.Remembered) <= interaction.MaxMemories
 }
 
 func (f *ForkPoint) fits(r *Run) bool {

@@ -80,6 +80,7 @@ func TestEachRuleOfARunIsBroken(t *testing.T) {
 		"finished":    broken(func(r *Run) { r.State = fsm.StateFailed }),
 		"finished_at": broken(func(r *Run) { r.FinishedAt = atNoon }),
 		"queued_at":   broken(func(r *Run) { r.QueuedAt = time.Time{} }),
+		"remembered":  broken(func(r *Run) { r.Remembered = []interaction.Memory{{ID: 1}} }),
 		"times":       broken(func(r *Run) { r.RecoveredAt = atNoon.Add(1) }),
 	})
 	again := queuedRun()

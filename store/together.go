@@ -53,6 +53,26 @@ func (r *Run) CloseQuestion(number int) {
 	r.Open = slices.DeleteFunc(slices.Clone(r.Open), func(q interaction.Question) bool { return q.ID == number })
 }
 
+// Memory returns the remembered decision about the question with this number, or nil.
+func (r *Run) Memory(number int) *interaction.Memory {
+	for i := range r.Remembered {
+		if r.Remembered[i].ID == number {
+			return &r.Remembered[i]
+		}
+	}
+	return nil
+}
+
+// MemoryFor returns the oldest remembered decision that covers the open question at that time, or nil.
+func (r *Run) MemoryFor(q *interaction.Question, now time.Time) *interaction.Memory {
+	for i := range r.Remembered {
+		if r.Remembered[i].Covers(q, now) {
+			return &r.Remembered[i]
+		}
+	}
+	return nil
+}
+
 // givenAnswer returns the accepted answer to a single question; nil without one.
 func (r *Run) givenAnswer() *interaction.Answer {
 	if len(r.Answers) == 0 {

@@ -125,6 +125,9 @@ func (t *texts) run(r *Run) {
 		t.json("the answer's value", a.Value)
 		t.json("the answer's arguments", a.Arguments)
 	}
+	for i := range r.Remembered {
+		t.memory(&r.Remembered[i])
+	}
 	t.text("on_interrupt", string(r.OnInterrupt))
 	t.text("hold", string(r.Hold))
 	if b := r.Block; b != nil {
@@ -149,6 +152,25 @@ func (t *texts) run(r *Run) {
 		t.text("a warning", string(w))
 	}
 	t.text("cancel_reason", r.CancelReason)
+}
+
+func (t *texts) memory(m *interaction.Memory) {
+	for _, s := range []string{m.Tool, m.Risk, m.Actor, m.Via} {
+		t.text("a remembered decision", s)
+	}
+	for _, v := range m.Equal {
+		t.text("a remembered decision's bound", v.Path)
+		t.text("a remembered decision's bound", v.Digest)
+	}
+	for _, l := range m.Most {
+		t.text("a remembered decision's limit", l.Path)
+		t.text("a remembered decision's limit", l.Limit)
+	}
+	if m.To != nil {
+		for _, name := range slices.Concat(m.To.Users, m.To.Groups, m.To.Except) {
+			t.text("a name of who could answer", name)
+		}
+	}
 }
 
 func (t *texts) session(s *interaction.SessionHandle) {

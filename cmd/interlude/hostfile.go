@@ -45,6 +45,9 @@ type hostFile struct {
 	Brand *brandEntry `json:"brand"`
 	// Policy is a file of rules for approvals; empty: people decide.
 	Policy string `json:"policy"`
+	// Remember is how long people may let an approval count for later calls of its run, like "8h"; empty:
+	// not allowed.
+	Remember string `json:"remember"`
 	// Directory is the file of people, groups and deputies (package people); empty: no deputies.
 	Directory string `json:"directory"`
 	// SCIM is a directory over HTTP, in place of Directory; nil: none.

@@ -142,7 +142,7 @@ var tokenVerb = command.Verb{
 	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON|return PERSON",
 	Does: "manage the tokens of programs, and end everything of a person who leaves",
 	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
-		"or openid. leave ends all tokens, sessions, claims and deputyships of a person, and refuses new ones and " +
+		"or openid. leave ends all tokens, sessions, claims, deputyships and remembered decisions of a person, and refuses new ones and " +
 		"every other call, until return. It reaches hosts within five seconds: repeat it if the person was at work.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		t := &tokenCall{db: console.NewDatabase(f)}
@@ -222,7 +222,7 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 			return failed, err
 		}
 		defer client.Close()
-		return succeeded, errors.Join(store.Leave(ctx, arg, now), endClaims(ctx, client, arg))
+		return succeeded, errors.Join(store.Leave(ctx, arg, now), endClaims(ctx, client, arg), endMemories(ctx, client, arg))
 	case "return":
 		if known, err := store.Return(ctx, arg); err != nil || !known {
 			return failed, cmp.Or(err, command.Refusef("%.80q has not left", arg))
@@ -248,6 +248,31 @@ func endClaims(ctx context.Context, client *lifecycle.Client, person string) err
 			err := client.Release(ctx, o.RunID, o.Question.ID)
 			if err != nil && !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err, lifecycle.ErrNotFound) {
 				return err
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return nil
+		}
+	}
+}
+
+// endMemories ends all decisions by a person, in any spelling, that runs remember.
+func endMemories(ctx context.Context, client *lifecycle.Client, person string) error {
+	states := []lifecycle.State{lifecycle.StateQueued, lifecycle.StateRunning, lifecycle.StateWaitingUser}
+	for q := (lifecycle.Query{States: states}); ; {
+		page, err := client.Runs(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Runs {
+			for _, m := range page.Runs[i].Remembered {
+				if signin.FoldID(m.Actor) != signin.FoldID(person) {
+					continue
+				}
+				err := client.Forget(ctx, page.Runs[i].ID, m.ID)
+				if err != nil && !errors.Is(err, lifecycle.ErrNotFound) {
+					return err
+				}
 			}
 		}
 		if q.After = page.Next; q.After == "" {

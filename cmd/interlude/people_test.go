@@ -273,3 +273,47 @@ func TestN10TheClaimsOfAPersonWhoLeavesEnd(t *testing.T) {
 	stop()
 	require.NoError(t, <-served)
 }
+
+// N9, N10: the decisions of a person who leaves are forgotten in every run, others are not.
+func TestN9TheMemoriesOfAPersonWhoLeavesEnd(t *testing.T) {
+	lc, err := lifecycle.New(lifecycle.Config{Remember: time.Hour, Store: memory.New(), Engine: engine.Func(
+		func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			tool := "pay"
+			if len(turn.Answers) > 0 {
+				tool = "mail"
+			}
+			return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Go on?",
+				Subject: &engine.Subject{Tool: tool}}), nil
+		})})
+	require.NoError(t, err)
+	defer lc.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	for _, who := range []string{"ann", "bob"} {
+		_, err := lc.Submit(ctx, lifecycle.Spec{ID: who, Prompt: "x"})
+		require.NoError(t, err)
+		asked := 0
+		for event, err := range lc.Events(ctx, who, 0) {
+			require.NoError(t, err)
+			if event.Type != lifecycle.TypeInputRequired {
+				continue
+			}
+			if asked++; asked == 2 {
+				break
+			}
+			remember := &lifecycle.Remember{Until: lc.Now().Add(time.Minute)}
+			_, err := lc.As(lifecycle.Actor{ID: who}).Reply(ctx, who, lifecycle.Reply{ID: 1,
+				Decision: lifecycle.Approve, Remember: remember})
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, endMemories(ctx, lc.Client, "Ann"))
+	for who, remembered := range map[string]int{"ann": 0, "bob": 1} {
+		run, err := lc.Get(ctx, who)
+		require.NoError(t, err)
+		require.Len(t, run.Remembered, remembered)
+	}
+	stop()
+	require.NoError(t, <-served)
+}

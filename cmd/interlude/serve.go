@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -188,6 +189,10 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	if err != nil {
 		return h.explain("policy", err)
 	}
+	remember, err := h.remember()
+	if err != nil {
+		return h.explain("remember", err)
+	}
 	probes, err := newProbes(ctx, h.Probes)
 	if err != nil {
 		return err
@@ -195,7 +200,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	defer probes.close()
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
 		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer(),
-		Authorize: authorize, Policy: rules, Directory: directory})
+		Authorize: authorize, Policy: rules, Remember: remember, Directory: directory})
 	if err != nil {
 		return h.explain("invalid configuration", err)
 	}
@@ -212,6 +217,17 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		return err
 	}
 	return s.frontEnds(ctx, c, h, lc, directory, log, probes.address())
+}
+
+func (h *hostFile) remember() (time.Duration, error) {
+	if h.Remember == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(h.Remember)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("it is %s, want a time like 8h", d)
+	}
+	return d, err
 }
 
 func (h *hostFile) explain(where string, err error) error {

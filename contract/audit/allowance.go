@@ -50,7 +50,7 @@ var optionals = []optional{
 	{fcmp.TypeStarted, "pool", "unknown", nil},
 	{fcmp.TypeStarted, "contract_version", "0.0.0", nil},
 	{fcmp.TypeStarted, "forked_from.run_id", "unknown", nil},
-	{fcmp.TypeInputRequired, "subject.tool", "unknown", nil},
+	{fcmp.TypeInputRequired, "subject.tool", "unknown", []string{"IV-50"}},
 	{fcmp.TypeStateChanged, "terminal.status", "failed", []string{"IV-20"}},
 	{fcmp.TypeStateChanged, "terminal.warnings", []any{}, nil},
 	{fcmp.TypeStateChanged, "terminal.error.code", "UNKNOWN", []string{"IV-21"}},
@@ -74,10 +74,11 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeInputRequired, "wait_deadline_at"}:        {"IV-33", "IV-34", "IV-36", "IV-45"},
 	{fcmp.TypeYielded, "choices"}:                       {"IV-39", "IV-40"},
 	{fcmp.TypeBlocked, "choices"}:                       {"IV-40"},
-	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41", "IV-46"},
-	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46", "IV-47", "IV-49"},
-	{fcmp.TypeRecorded, "decision"}:                     {"IV-46"},
-	{fcmp.TypeRecorded, "actor"}:                        {"IV-46", "IV-47", "IV-49"},
+	{fcmp.TypeReplyAccepted, "decision"}:                {"IV-41", "IV-46", "IV-50"},
+	{fcmp.TypeReplyAccepted, "actor"}:                   {"IV-46", "IV-47", "IV-49", "IV-50"},
+	{fcmp.TypeRecorded, "decision"}:                     {"IV-46", "IV-50"},
+	{fcmp.TypeRecorded, "actor"}:                        {"IV-46", "IV-47", "IV-49", "IV-50"},
+	{fcmp.TypeInputRequired, "subject"}:                 {"IV-50"},
 	{fcmp.TypeChanged, "actor"}:                         {"IV-47", "IV-49"},
 	{fcmp.TypeInputRequired, "together.stop_on_reject"}: {"IV-41"},
 	{fcmp.TypeInputRequired, "together"}:                {"IV-41", "IV-42", "IV-43"},
@@ -89,11 +90,12 @@ var skippedWithout = map[[2]string][]string{
 var demanded = map[string][]string{
 	"":                     {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:  {"from", "to", "trigger", "updated_at"},
-	fcmp.TypeReplyAccepted: {"interaction_id", "resolution_mode", "accepted_at"},
+	fcmp.TypeReplyAccepted: {"interaction_id", "resolution_mode", "accepted_at", "remember.until"},
 	fcmp.TypeAutoDecided:   {"interaction_id", "resolution_mode", "policy"},
 	fcmp.TypeInputRequired: {"interaction_id", "prompt", "together.questions", "together.answers",
 		"wait.steps"},
-	fcmp.TypeRecorded:            {"interaction_id", "resolution_mode", "accepted_at"},
+	fcmp.TypeRecorded:            {"interaction_id", "resolution_mode", "accepted_at", "remember.until"},
+	fcmp.TypeForgotten:           {"interaction_id"},
 	fcmp.TypeClosed:              {"interaction_id", "resolution_mode"},
 	fcmp.TypeReminder:            {"interaction_id", "step", "due_at"},
 	fcmp.TypeEscalated:           {"interaction_id", "step", "due_at"},
@@ -111,7 +113,8 @@ var demanded = map[string][]string{
 // value. Without a question's own wait, what follows would contradict the run's policy; without the
 // number of deciders, votes would settle nothing; without its new value, a change would say
 // nothing; without asks_again, a fork's first turn would count as an attempt; without policy_until,
-// no policy could decide; without for, a deputy would seem to ignore a claim.
+// no policy could decide; without for, a deputy would seem to ignore a claim; without remember, a
+// decision would count for no other call.
 var essential = map[[2]string]bool{
 	{fcmp.TypeStarted, "asks_again"}: true,
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,
@@ -119,6 +122,7 @@ var essential = map[[2]string]bool{
 	{fcmp.TypeChanged, "claimed_until"}: true, {fcmp.TypeChanged, "to"}: true,
 	{fcmp.TypeInputRequired, "policy_until"}: true, {fcmp.TypeChanged, "need"}: true,
 	{fcmp.TypeReplyAccepted, "for"}: true, {fcmp.TypeRecorded, "for"}: true, {fcmp.TypeChanged, "for"}: true,
+	{fcmp.TypeReplyAccepted, "remember"}: true, {fcmp.TypeRecorded, "remember"}: true,
 }
 
 // named are the members whose value may be a name that is not in this contract.

@@ -67,6 +67,7 @@ var kinds = map[string]func() rule{
 	"claims":         func() rule { return new(claims) },
 	"asks_again":     func() rule { return new(asksAgain) },
 	"by_policy":      func() rule { return new(byPolicy) },
+	"remembered":     func() rule { return new(remembered) },
 }
 
 func ruleOf(l *contract.Lifecycle, v contract.Invariant) (rule, error) {
@@ -185,6 +186,8 @@ func (s *step) has(member string) bool {
 		return len(s.data.Choices) > 0
 	case "decision":
 		return s.data.Decision != ""
+	case "subject":
+		return s.data.Subject != nil
 	case "terminal.error":
 		return s.data.Terminal != nil && s.data.Terminal.Error != nil
 	case "together":

@@ -81,6 +81,8 @@ type stepData struct {
 	DueAt                time.Time      `json:"due_at"`
 	AsksAgain            int            `json:"asks_again"`
 	PolicyUntil          time.Time      `json:"policy_until"`
+	Subject              *subject       `json:"subject"`
+	Remember             *remember      `json:"remember"`
 }
 
 // newStep requires a verified event, whose data has the types that are read here.
@@ -168,6 +170,9 @@ type view struct {
 	choices        []string // of the hold
 
 	group group // the questions that were asked last
+
+	memories        []memory // remembered decisions that count
+	memoriesUnknown bool
 }
 
 // newView is the view of a run without events.
@@ -179,7 +184,7 @@ func newView(l *contract.Lifecycle) *view {
 func (v *view) markUnknown() {
 	*v = view{
 		l: v.l, line: v.line, started: v.started, head: v.head,
-		gap: true, partial: true, openUnknown: true, askedUnknown: true, holdUnknown: true,
+		gap: true, partial: true, openUnknown: true, askedUnknown: true, holdUnknown: true, memoriesUnknown: true,
 	}
 }
 
@@ -227,7 +232,10 @@ func (v *view) advance(s *step) {
 			v.noteVote(s)
 			break
 		}
+		v.noteMemory(s)
 		v.noteSettled(s)
+	case fcmp.TypeForgotten:
+		v.forget(func(m *memory) bool { return m.id == s.data.InteractionID })
 	case fcmp.TypeReminder, fcmp.TypeEscalated, fcmp.TypeChanged:
 		v.noteOwnWait(s)
 	case fcmp.TypeStateChanged:

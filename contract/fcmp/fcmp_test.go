@@ -72,9 +72,10 @@ func samples() map[string]map[string]any {
 		TypeDefaultTaken: {"interaction_id": 1, "resolution_mode": "default_answer", "accepted_at": at,
 			"timeout_sec": 60,
 			"decision":    "reject"},
-		TypeChanged:  {"interaction_id": 1, "change": "extend", "wait_deadline_at": at, "actor": "ada", "via": "web"},
-		TypeRecorded: {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
-		TypeClosed:   {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
+		TypeChanged:   {"interaction_id": 1, "change": "extend", "wait_deadline_at": at, "actor": "ada", "via": "web"},
+		TypeRecorded:  {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
+		TypeClosed:    {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
+		TypeForgotten: {"interaction_id": 1, "actor": "ada", "via": "web"},
 	}
 }
 
@@ -119,7 +120,7 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{}, TypeYielded: &Yielded{},
 		TypeBlocked: &Blocked{}, TypeUnblocked: &Unblocked{}, TypeRecorded: &Recorded{}, TypeClosed: &Closed{},
 		TypeReminder: &Reminder{}, TypeEscalated: &Escalated{}, TypeDefaultTaken: &DefaultTaken{},
-		TypeChanged: &Changed{},
+		TypeChanged: &Changed{}, TypeForgotten: &Forgotten{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out

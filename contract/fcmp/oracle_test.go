@@ -115,6 +115,11 @@ func dataOf(p Payload) (map[string]any, error) {
 			}
 		}
 	}
+	if kept, ok := data["remember"].(map[string]any); ok {
+		if err := formatTimes(kept); err != nil {
+			return nil, err
+		}
+	}
 	if end, ok := data["terminal"].(map[string]any); ok && end["warnings"] == nil {
 		end["warnings"] = []any{} // a list that is nil is empty
 	}
@@ -128,7 +133,7 @@ func dataOf(p Payload) (map[string]any, error) {
 func formatTimes(data map[string]any) error {
 	for _, name := range []string{
 		"accepted_at", "asked_at", "at", "claimed_until", "closed_at", "due_at", "not_before", "policy_until",
-		"updated_at", "wait_deadline_at",
+		"until", "updated_at", "wait_deadline_at",
 	} {
 		if text, ok := data[name].(string); ok {
 			at, err := time.Parse(time.RFC3339Nano, text)

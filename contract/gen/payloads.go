@@ -89,10 +89,12 @@ var (
 		"user.input.escalated":            "Escalated",
 		"interaction.default.timeout":     "DefaultTaken",
 		"interaction.changed":             "Changed",
+		"interaction.forgotten":           "Forgotten",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
 		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience",
-		"together": "Together", "wait": "OwnWait", "steps": "OwnWaitStep"}
+		"together": "Together", "wait": "OwnWait", "steps": "OwnWaitStep", "remember": "Remember",
+		"most": "RememberLimit"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.

@@ -20,7 +20,7 @@ var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // in Actor.ID, in any spelling (FoldID). Leave ends sessions and tokens, and refuses new
 // sign-ins. With Store.Authorize every other call is refused too, for example by a link or
 // through a proxy. With Store.Directory all deputyships of and for the person end. Release the
-// person's claims afterwards. Leave may be repeated.
+// person's claims, and forget their decisions (Run.Remembered), afterwards. Leave may be repeated.
 func (s *Store) Leave(ctx context.Context, person string, now time.Time) error {
 	if !validID(person) {
 		return fmt.Errorf("signin: the person is %.80q, want at most %d bytes without hidden characters", person,
@@ -95,6 +95,20 @@ func (d directory) Principals(ctx context.Context, id string, at time.Time) ([]l
 		}
 	}
 	return here, nil
+}
+
+// Member returns false for people who have left, and whom d does not list (lifecycle.Members).
+func (d directory) Member(ctx context.Context, id string) (bool, error) {
+	switch err := d.store.present(ctx, id, time.Now()); {
+	case errors.Is(err, ErrLeft):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	if members, ok := d.inner.(lifecycle.Members); ok {
+		return members.Member(ctx, id)
+	}
+	return true, nil
 }
 
 // present is a people.Directory without the people who have left.

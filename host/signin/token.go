@@ -152,7 +152,8 @@ func Authorize(ctx context.Context, access lifecycle.Access) error {
 	switch access.Action {
 	case lifecycle.ActionView, lifecycle.ActionList, lifecycle.ActionStats:
 		needed = ScopeView
-	case lifecycle.ActionReply, lifecycle.ActionClaim, lifecycle.ActionRelease, lifecycle.ActionReassign:
+	case lifecycle.ActionReply, lifecycle.ActionClaim, lifecycle.ActionRelease, lifecycle.ActionReassign,
+		lifecycle.ActionRemember, lifecycle.ActionForget:
 		needed = ScopeAnswer
 	}
 	if levels[scope] < levels[needed] {

@@ -40,7 +40,8 @@ func TestR3TokensOfPrograms(t *testing.T) {
 	}
 	status, allowed := call(token)
 	require.Equal(t, http.StatusOK, status)
-	require.True(t, allowed(lifecycle.ActionView) && allowed(lifecycle.ActionReply))
+	require.True(t, allowed(lifecycle.ActionView) && allowed(lifecycle.ActionReply) &&
+		allowed(lifecycle.ActionRemember) && allowed(lifecycle.ActionForget))
 	for _, action := range []lifecycle.Action{lifecycle.ActionSubmit, lifecycle.ActionCancel, lifecycle.ActionResume,
 		lifecycle.ActionOverrule, lifecycle.ActionFeed, "an action of a later release"} {
 		require.False(t, allowed(action), action)

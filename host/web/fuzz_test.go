@@ -29,20 +29,21 @@ import (
 )
 
 // everything permits all of mayActions.
-const everything = 1<<14 - 1
+const everything = 1<<16 - 1
 
 // mayActions are the bits of a fuzzer input that say what ada may do. Other people may do nothing.
 var mayActions = []lifecycle.Action{
 	lifecycle.ActionSubmit, lifecycle.ActionView, lifecycle.ActionList, lifecycle.ActionReply, lifecycle.ActionCancel,
 	lifecycle.ActionResume, lifecycle.ActionExtend, lifecycle.ActionClaim, lifecycle.ActionRelease,
 	lifecycle.ActionReassign, lifecycle.ActionOverrule, lifecycle.ActionFork, lifecycle.ActionStats,
-	lifecycle.ActionFeed,
+	lifecycle.ActionFeed, lifecycle.ActionRemember, lifecycle.ActionForget,
 }
 
 // writes are the actions that allow a route to write, by the last part of its path.
 var writes = map[string][]lifecycle.Action{
 	"runs": {lifecycle.ActionSubmit}, "fork": {lifecycle.ActionFork}, "reply": {lifecycle.ActionReply},
 	"claim": {lifecycle.ActionClaim}, "release": {lifecycle.ActionRelease, lifecycle.ActionOverrule},
+	"forget":   {lifecycle.ActionForget},
 	"reassign": {lifecycle.ActionReassign, lifecycle.ActionOverrule}, "extend": {lifecycle.ActionExtend},
 	"cancel": {lifecycle.ActionCancel}, "resume": {lifecycle.ActionResume}, "next": {lifecycle.ActionFeed},
 }

@@ -203,12 +203,37 @@ type NewReply struct {
 	AcceptRisk bool `json:"accept_risk,omitempty" doc:"The person acknowledges the risk; required to accept one."`
 
 	For string `json:"for,omitempty" doc:"The absent person whose deputy the caller is."`
+
+	Remember *Remember `json:"remember,omitempty" doc:"The approval also counts for later calls of the run, if the host allows it."`
 }
 
-func (r *NewReply) reply() lifecycle.Reply {
-	return lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen,
-		AcceptRisk: r.AcceptRisk}
+// Remember lets an approval also count for later calls of the tool in the run: without equal, most and any,
+// for calls with the same arguments.
+type Remember struct {
+	Until   time.Time `json:"until,omitzero" doc:"The end; or give seconds."`
+	Seconds int       `json:"seconds,omitempty" minimum:"1" doc:"The length; or give until."`
+	Equal   []string  `json:"equal,omitempty" nullable:"false" maxItems:"16" doc:"JSON pointers to arguments that must be equal."`
+	Most    []Limit   `json:"most,omitempty" nullable:"false" maxItems:"16" doc:"Upper limits of numeric arguments."`
+	Any     bool      `json:"any,omitempty" doc:"Any arguments."`
 }
+
+func (r *NewReply) reply(now time.Time) lifecycle.Reply {
+	reply := lifecycle.Reply{Text: r.Text, Value: r.Value, Decision: lifecycle.Decision(r.Decision), Seen: r.Seen,
+		AcceptRisk: r.AcceptRisk}
+	if m := r.Remember; m != nil {
+		remember := lifecycle.Remember{Until: m.Until, Equal: m.Equal, Any: m.Any}
+		if m.Until.IsZero() && m.Seconds > 0 {
+			remember.Until = now.Add(time.Duration(min(m.Seconds, maxMemory)) * time.Second)
+		}
+		for _, l := range m.Most {
+			remember.Most = append(remember.Most, lifecycle.Limit(l))
+		}
+		reply.Remember = &remember
+	}
+	return reply
+}
+
+const maxMemory = 1 << 31 // seconds, so that no duration overflows
 
 // actingFor returns the caller's client as the deputy of a person; empty: for themselves.
 func (c *caller) actingFor(person string) *lifecycle.Client {
@@ -234,7 +259,7 @@ type replyInput struct {
 }
 
 func (d *Server) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
-	reply := in.Body.reply()
+	reply := in.Body.reply(c.client.Now())
 	reply.ID, reply.Key = in.Question, in.Key
 	r, err := c.actingFor(in.Body.For).Reply(ctx, in.ID, reply)
 	if err != nil {
@@ -286,6 +311,10 @@ func (d *Server) claim(ctx context.Context, c *caller, in *claimInput) error {
 
 func (d *Server) release(ctx context.Context, c *caller, in *QuestionPath) error {
 	return d.withWinner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
+}
+
+func (d *Server) forget(ctx context.Context, c *caller, in *QuestionPath) error {
+	return c.client.Forget(ctx, in.ID, in.Question)
 }
 
 type reassignInput struct {

@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -227,4 +230,52 @@ func TestI5AHistoryHasPages(t *testing.T) {
 	}
 	require.Equal(t, "INVALID_ARGUMENT", w.send("GET", "/runs/r/history?after=x", "ada", "").code(t))
 	require.Equal(t, "INVALID_ARGUMENT", w.send("GET", "/runs/r/inherited?after=-1", "ada", "").code(t))
+}
+
+// N9: over HTTP an approval also counts for later calls; the run lists it, and it can be ended.
+func TestN9ADecisionIsRememberedOverHTTP(t *testing.T) {
+	turns := 0
+	asks := engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+		turns++
+		tool := []string{"pay", "pay", "mail", "pay"}[min(turns-1, 3)]
+		subject := &engine.Subject{Tool: tool, Arguments: json.RawMessage(`{"eur":5,"to":"bob"}`)}
+		return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Go on?", Subject: subject}), nil
+	})
+	w := open(t, lifecycle.Config{Engines: map[string]engine.Engine{"calls": asks}, Remember: time.Hour},
+		web.Options{Identify: identify})
+	require.Equal(t, http.StatusCreated, w.send("POST", "/runs", "carl", `{"id":"r","prompt":"Ship?","engine":"calls"}`).status)
+	w.untilAsked("r")
+	const question = "/runs/r/questions/1/"
+	for _, remember := range []string{`{}`, `{"seconds":7200}`, `{"seconds":60,"equal":["eur"]}`,
+		`{"seconds":60,"most":[{"path":"/eur","limit":"4"}]}`} {
+		require.Equal(t, "INVALID_REPLY", w.send("POST", question+"reply", "ada", `{"decision":"approve","remember":`+
+			remember+`}`).code(t), remember)
+	}
+	a := w.send("POST", question+"reply", "ada", `{"decision":"approve","remember":{"seconds":3600,"equal":["/to"],`+
+		`"most":[{"path":"/eur","limit":"50"}]}}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	var run web.Run
+	asked := 0
+	for event, err := range w.lc.Events(t.Context(), "r", 0) {
+		require.NoError(t, err)
+		if event.Type == lifecycle.TypeInputRequired {
+			asked++
+		}
+		if asked == 3 {
+			break
+		}
+	}
+	w.send("GET", "/runs/r", "bob", "").into(t, &run)
+	require.Len(t, run.Remembered, 1)
+	m := run.Remembered[0]
+	require.Equal(t, []any{1, "pay", "ada", []string{"/to"}, []web.Limit{{Path: "/eur", Limit: "50"}}},
+		[]any{m.Question, m.Tool, m.Actor, m.Equal, m.Most})
+	var record web.Record
+	w.send("GET", "/runs/r/questions/2", "bob", "").into(t, &record)
+	require.Equal(t, []string{"memory:1", "memory", "approve"}, []string{record.Actor, record.Via, record.Decision})
+	require.Equal(t, 204, w.send("POST", question+"forget", "bob", ``).status)
+	require.Equal(t, "NOT_FOUND", w.send("POST", question+"forget", "bob", ``).code(t))
+	run = web.Run{}
+	w.send("GET", "/runs/r", "bob", "").into(t, &run)
+	require.Empty(t, run.Remembered)
 }

@@ -43,6 +43,7 @@ func (d *Server) routes() {
 		"time", d.claim)
 	change(a, "release", "/runs/{id}/questions/{question}/release", "Release a claim", d.release)
 	change(a, "reassign", "/runs/{id}/questions/{question}/reassign", "Reassign a question", d.reassign)
+	change(a, "forget", "/runs/{id}/questions/{question}/forget", "End a remembered decision", d.forget)
 	change(a, "extend", "/runs/{id}/questions/{question}/extend", "Move the end of a question's own wait", d.extend)
 	change(a, "cancel-run", "/runs/{id}/cancel", "Cancel a run in any state", d.cancel)
 	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)

@@ -212,7 +212,7 @@ type forkInput struct {
 }
 
 func (d *Server) fork(ctx context.Context, c *caller, in *forkInput) (*created[Run], error) {
-	at := lifecycle.At{Question: in.Body.Question, Answer: in.Body.Answer.reply()}
+	at := lifecycle.At{Question: in.Body.Question, Answer: in.Body.Answer.reply(c.client.Now())}
 	if in.Body.Reply != "" {
 		if at.Answer.Text != "" {
 			return nil, &lifecycle.ArgumentError{Argument: "answer.text", Value: "given",

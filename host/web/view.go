@@ -29,6 +29,8 @@ type Run struct {
 	Questions []Question `json:"questions" nullable:"false" doc:"The open questions."`
 	Block     *Block     `json:"block,omitempty" doc:"Why the run cannot continue now; missing if it can."`
 	Budget    *RunBudget `json:"budget,omitempty"`
+	// Remembered are decisions that also approve later calls.
+	Remembered []Memory `json:"remembered,omitempty" nullable:"false" doc:"Decisions that also approve later calls."`
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -58,6 +60,25 @@ type Block struct {
 	Code    string    `json:"code,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 	Choices []string  `json:"choices,omitempty" nullable:"false" doc:"The choices for resume."`
+}
+
+// Memory is a decision that also approves later calls of its tool. Without equal and most, it approves any
+// arguments.
+type Memory struct {
+	Question int       `json:"question" doc:"The question that was decided."`
+	Tool     string    `json:"tool"`
+	Equal    []string  `json:"equal,omitempty" nullable:"false" doc:"JSON pointers to arguments that must be as in the question; empty text: all."`
+	Most     []Limit   `json:"most,omitempty" nullable:"false"`
+	Actor    string    `json:"actor" doc:"Who decided."`
+	Via      string    `json:"via,omitempty"`
+	At       time.Time `json:"at"`
+	Until    time.Time `json:"until"`
+}
+
+// Limit is the upper limit of a numeric argument.
+type Limit struct {
+	Path  string `json:"path" maxLength:"255" doc:"A JSON pointer."`
+	Limit string `json:"limit" maxLength:"64" doc:"A decimal number without sign and exponent."`
 }
 
 // Budget limits turns and tokens; 0 is unlimited.
@@ -241,6 +262,22 @@ func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 	}
 	if r.Error != nil {
 		v.Error = &Failure{string(r.Error.Code), r.Error.Message}
+	}
+	for i := range r.Remembered {
+		if m := &r.Remembered[i]; m.Lasts(now) {
+			v.Remembered = append(v.Remembered, showMemory(m))
+		}
+	}
+	return v
+}
+
+func showMemory(m *lifecycle.Memory) Memory {
+	v := Memory{Question: m.ID, Tool: m.Tool, Actor: m.Actor, Via: m.Via, At: m.At, Until: m.Until}
+	for i := range m.Equal {
+		v.Equal = append(v.Equal, m.Equal[i].Path)
+	}
+	for _, l := range m.Most {
+		v.Most = append(v.Most, Limit(l))
 	}
 	return v
 }

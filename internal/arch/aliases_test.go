@@ -29,11 +29,16 @@ var hidden = map[string]string{
 	"lifecycle fcmp.Subject":  "a part of an event's data, read as a field; Subject is interaction's",
 	"lifecycle fcmp.Failure":  "a part of an event's data, read as a field; Failure is store's",
 
+	"lifecycle fcmp.Remember":      "a part of an event's data, read as a field; Remember is interaction's",
+	"lifecycle fcmp.RememberLimit": "a part of an event's data, read as a field; Limit is interaction's",
+
 	"lifecycle interaction.JournalSize": "of a field for stores",
 	"lifecycle store.Node":              "of a method for stores",
 	"engine interaction.Actor":          "of a method for lifecycle",
 	"engine interaction.Reply":          "of a method for lifecycle",
 	"engine interaction.Principal":      "of an Actor",
+	"engine interaction.Remember":       "of a Reply",
+	"engine interaction.Limit":          "of a Remember",
 }
 
 // closed are types whose users only pass them on, so that their references are not needed.

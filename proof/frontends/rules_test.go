@@ -28,18 +28,28 @@ const hangs = "hangs"
 // prints a line when it serves, and one for each question that it is to decide.
 func (n *node) serveRules(ctx context.Context, s store.Store) error {
 	pays := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		if len(t.Answers) > 0 {
+		if len(t.Answers) > 0 && (!n.Remember || t.Answers[0].ID > 1) {
 			return engine.Done(string(t.Answers[0].Decision)), nil
 		}
 		return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Pay?",
 			Subject: &interaction.Subject{Tool: "pay"}}), nil
 	})
+	var remember time.Duration
+	if n.Remember {
+		remember = time.Hour
+	}
 	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: pays, Lease: time.Second, PolicyTimeout: time.Minute,
-		Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler), Remember: remember,
 		Policy: func(ctx context.Context, p lifecycle.Proposal) (lifecycle.Ruling, error) {
+			if n.Remember && p.Question.ID == 1 {
+				return lifecycle.Ruling{}, nil
+			}
 			fmt.Println(p.RunID)
 			if n.Rule == hangs {
 				<-ctx.Done()
+			}
+			if n.Remember {
+				return lifecycle.Ruling{}, ctx.Err()
 			}
 			return lifecycle.Ruling{Decision: lifecycle.Approve, Rule: "all", Version: n.Rule}, ctx.Err()
 		}})
@@ -51,10 +61,10 @@ func (n *node) serveRules(ctx context.Context, s store.Store) error {
 }
 
 // startRules starts a node. The channel receives the runs whose questions its rule decides.
-func startRules(t *testing.T, file, version string) (*cast.Host, <-chan string) {
+func startRules(t *testing.T, n node) (*cast.Host, <-chan string) {
 	t.Helper()
 	lines := make(chan string, 1000)
-	h, err := cast.StartHost(t.Context(), node{Store: file, Rule: version},
+	h, err := cast.StartHost(t.Context(), n,
 		cast.HostOptions{Says: func(line string) { lines <- line }})
 	require.NoError(t, err)
 	require.Equal(t, "serves", <-lines)
@@ -74,7 +84,7 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
 	require.NoError(t, err)
 	defer client.Close()
-	first, undecided := startRules(t, file, hangs)
+	first, undecided := startRules(t, node{Store: file, Rule: hangs})
 	const runs = 20
 	id := func(i int) string { return fmt.Sprintf("run-%d", i) }
 	for i := range runs {
@@ -90,8 +100,8 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, inbox.Questions)
 
-	second, decides := startRules(t, file, "2")
-	third, decidesToo := startRules(t, file, "3")
+	second, decides := startRules(t, node{Store: file, Rule: "2"})
+	third, decidesToo := startRules(t, node{Store: file, Rule: "3"})
 	defer third.Kill()
 	select { // either may be the first to find them all
 	case <-decides:
@@ -125,6 +135,81 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 		require.Equal(t, won[i], rule == "")
 		require.Equal(t, !won[i], slices.Contains([]string{"2", "3"}, version))
 		require.Equal(t, string(decision), run.FinalText)
+		events, err := s.Events(t.Context(), id(i), 0, store.MaxBatch)
+		require.NoError(t, err)
+		for _, e := range events {
+			require.Empty(t, checker.Line(e.Body))
+		}
+	}
+	require.Empty(t, checker.Close())
+}
+
+// N9: a remembered decision is used once for a later call, though the node of its run is killed
+// (kill -9) between the wait and the use, two other nodes find the question, one of them is killed as
+// well, and people reply to half of the questions at the same time.
+func TestN9ARememberedDecisionIsUsedOnceThoughNodesAreKilled(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "runs.db")
+	s, err := cast.OpenStore(t.Context(), file)
+	require.NoError(t, err)
+	defer s.Close()
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Remember: time.Hour})
+	require.NoError(t, err)
+	defer client.Close()
+	ada := client.As(lifecycle.Actor{ID: "ada"})
+	first, unused := startRules(t, node{Store: file, Rule: hangs, Remember: true})
+	const runs = 8
+	id := func(i int) string { return fmt.Sprintf("run-%d", i) }
+	for i := range runs {
+		_, err := client.Submit(t.Context(), lifecycle.Spec{ID: id(i), Prompt: "x"})
+		require.NoError(t, err)
+		for event, err := range client.Events(t.Context(), id(i), 0) {
+			require.NoError(t, err)
+			if event.Type == lifecycle.TypeInputRequired {
+				break
+			}
+		}
+		_, err = ada.Reply(t.Context(), id(i), lifecycle.Reply{ID: 1, Decision: lifecycle.Approve,
+			Remember: &lifecycle.Remember{Until: time.Now().Add(time.Hour)}})
+		require.NoError(t, err)
+	}
+	for range runs {
+		<-unused
+	}
+	require.NoError(t, first.Kill())
+	inbox, err := client.Inbox(t.Context(), lifecycle.InboxQuery{})
+	require.NoError(t, err)
+	require.Empty(t, inbox.Questions)
+
+	second, uses := startRules(t, node{Store: file, Rule: "2", Remember: true})
+	third, usesToo := startRules(t, node{Store: file, Rule: "3", Remember: true})
+	defer third.Kill()
+	select { // either may be the first to find them all
+	case <-uses:
+	case <-usesToo:
+	}
+	var people errgroup.Group
+	won := make([]bool, runs)
+	for i := 0; i < runs; i += 2 {
+		people.Go(func() error {
+			_, err := ada.Reply(t.Context(), id(i), lifecycle.Reply{ID: 2, Decision: lifecycle.Reject, Key: "key"})
+			if won[i] = err == nil; errors.Is(err, lifecycle.ErrSettled) {
+				return nil
+			}
+			return err
+		})
+	}
+	require.NoError(t, second.Kill())
+	require.NoError(t, people.Wait())
+	checker := audit.NewChecker()
+	for i := range runs {
+		run, err := client.Wait(t.Context(), id(i))
+		require.NoError(t, err)
+		history, err := client.History(t.Context(), id(i))
+		require.NoError(t, err)
+		require.Len(t, history, 2)
+		require.Equal(t, []bool{won[i], !won[i]}, []bool{history[1].Actor == "ada", history[1].Actor == "memory:1"})
+		require.Equal(t, string(history[1].Decision), run.FinalText)
 		events, err := s.Events(t.Context(), id(i), 0, store.MaxBatch)
 		require.NoError(t, err)
 		for _, e := range events {

@@ -39,9 +39,11 @@ type part struct {
 	// the replies of people and the states after them, in order
 	replies []reply
 	cancel  bool
-	deputy  bool          // Ada claims the question for Ann
-	passes  time.Duration // how much time passes afterwards
-	then    fsm.State     // the state after this time; "" if it has not changed
+	deputy  bool // Ada claims the question for Ann
+	// Ada approves question 1, and later calls, too.
+	remembers bool
+	passes    time.Duration // how much time passes afterwards
+	then      fsm.State     // the state after this time; "" if it has not changed
 	// The state after each recovery, for a run of a node whose runs the next node recovers.
 	recovered []fsm.State
 	// What happens to the run in a later version, and how it ends there.
@@ -200,6 +202,11 @@ var cast = []part{
 	{id: "several-answered", by: second, turns: turns(asksAll(interaction.Rule{Answers: 1})), stops: waiting, at: 1,
 		replies: []reply{{last, "yellow", queued, 1}}, next: answered, ends: succeeded},
 	// A reminder was sent when its node dies; it is escalated only in a later version.
+	{id: "remembers", by: second, turns: turns(func(context.Context, engine.Turn, engine.Sink) (
+		engine.Outcome, error) {
+		return engine.Ask(interaction.Question{Kind: interaction.Approval, Prompt: "Spray the wall?", AlsoText: true,
+			Subject: &interaction.Subject{Tool: "spray"}}), nil
+	}, asks), stops: waiting, at: 1, remembers: true, next: answered, ends: succeeded},
 	{id: "reminded", by: second, spec: lifecycle.Spec{Ask: &lifecycle.AskPolicy{Wait: &interaction.Wait{
 		Then: interaction.ThenDefault, End: time.Hour, Default: &interaction.DefaultReply{Text: "grey"},
 		Steps: []interaction.WaitStep{{Do: interaction.Remind, After: time.Second},

@@ -122,7 +122,8 @@ func newNode(ctx context.Context, s store.Store, c *clock, own []string) (*host,
 		}
 	}
 	lc, err := lifecycle.New(lifecycle.Config{
-		Policy: hangs, Directory: directory{}, Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools,
+		Policy: hangs, Remember: 8 * time.Hour, Directory: directory{},
+		Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools,
 		Lease: leaseOfNode, Grace: -1, Poll: poll, Clock: c, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

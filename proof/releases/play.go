@@ -180,6 +180,16 @@ func (h *host) enter(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+	if p.remembers {
+		_, err := h.As(lifecycle.Actor{ID: "ada"}).Reply(ctx, p.id, lifecycle.Reply{ID: 1, Decision: lifecycle.Approve,
+			Remember: &lifecycle.Remember{Until: h.clock.Now().Add(time.Hour)}})
+		if err != nil {
+			return err
+		}
+		if err := h.inState(ctx, p.id, waiting, 2); err != nil {
+			return err
+		}
+	}
 	h.clock.pass(p.passes)
 	if p.then == "" {
 		return h.until(ctx, p.id, "done with the steps that are due", func(r *lifecycle.Run) bool {

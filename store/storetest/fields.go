@@ -170,6 +170,10 @@ func parking(r *store.Run) {
 	q.Need, q.Rejects, r.Votes = 3, 2, 1
 	q.Votes = []interaction.Vote{{Actor: "ada <&>", Via: "mail", Decision: interaction.Reject, Text: "no \u2028",
 		VotedAt: r.UpdatedAt, Key: "k <1>", Digest: "d", Seen: "s", For: "ann"}}
+	r.Remembered = []interaction.Memory{{ID: 1, Tool: "pay <&>", Risk: "high", Actor: "ada <&>", Via: "web",
+		Equal: []interaction.SameValue{{Path: "/to \u2028", Digest: strings.Repeat("0b", 32)}},
+		Most:  []interaction.Limit{{Path: "/amount <1>", Limit: "99.50"}},
+		To:    &interaction.Audience{Groups: []string{"f"}}, At: r.UpdatedAt, Until: r.UpdatedAt.Add(time.Hour)}}
 	q.Ref = "call \u2028 <1>"
 	q.Wait = &interaction.Wait{
 		Steps: []interaction.WaitStep{

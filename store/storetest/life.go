@@ -186,7 +186,7 @@ func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	c := Changed(prev, now, func(r *store.Run) {
 		r.State, r.FinishedAt = state, now
 		r.Slot, r.Owner, r.Open, r.Deadline, r.Answers, r.Block = false, "", nil, time.Time{}, nil, nil
-		r.Together = nil
+		r.Together, r.Remembered = nil, nil
 		if state != fsm.StateSucceeded {
 			r.Error = &store.Failure{Code: fsm.CodeEngineFailed, Message: "it broke"}
 		}

@@ -235,7 +235,7 @@ func (d *Database) client(ctx context.Context, how access) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler)}
+	cfg := lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler), Remember: maxMemory}
 	if d.directory != "" {
 		if cfg.Directory, err = people.Open(d.directory, cfg.Logger); err != nil {
 			return nil, errors.Join(command.Misusef("-directory: %w", err), st.Close())

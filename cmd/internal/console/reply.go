@@ -31,6 +31,7 @@ var replyVerb = command.Verb{
 		f.StringVar(&a.decision, "decision", "", "the `word` for an approval: approve, edit, reject or respond")
 		f.StringVar(&a.key, "key", "", "the same reply with the same `key` again changes nothing, and succeeds")
 		f.BoolVar(&a.acceptRisk, "accept-risk", false, "acknowledge the risk: needed to accept one")
+		a.remember.flags(f)
 		f.StringVar(&a.seen, "seen", "", "the `digest` of the question as it was seen: refused if it has changed since")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			if err := a.read(c.Args); err != nil {
@@ -50,6 +51,7 @@ type answering struct {
 	number                                int
 	acceptRisk                            bool
 	flagged                               bool // the text comes from -text
+	remember                              remembering
 }
 
 // read reads the arguments and makes the checks that need no database.
@@ -73,7 +75,7 @@ func (a *answering) read(args []string) error {
 	if a.value != "" && !json.Valid([]byte(a.value)) {
 		return command.Misusef("-value is not valid JSON: %.80q (write a text \"in quotes\")", a.value)
 	}
-	return nil
+	return a.remember.check()
 }
 
 func (a *answering) given() bool { return a.text != "" || a.value != "" || a.decision != "" }
@@ -101,7 +103,7 @@ func (a *answering) reply(ctx context.Context, c command.Call, cl *client, p *pr
 	if err != nil {
 		return err
 	}
-	r.Actor, r.Key = actor, a.key
+	r.Actor, r.Key, r.Remember = actor, a.key, a.remember.request(cl.Now())
 	if a.seen != "" {
 		r.Seen = a.seen
 	}

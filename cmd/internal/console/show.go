@@ -61,6 +61,7 @@ func show(ctx context.Context, cl *client, p *printer, id string, limit int, db 
 		return p.err
 	}
 	p.run(&run, db)
+	p.memories(&run, cl.Now(), db)
 	settled := slices.DeleteFunc(history, func(r lifecycle.Record) bool { return r.Resolution == "" })
 	if len(settled) > 0 {
 		p.line(terminal.Dim, "history")

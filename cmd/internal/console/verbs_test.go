@@ -223,3 +223,27 @@ func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 	call(t, "", "inbox").refused(command.Misused, "interlude migrate -db 'postgres://")
 	call(t, "", "inbox", "-limit", "0").refused(command.Misused, "want a number from 1")
 }
+
+// N9: an approval also counts for later calls; show lists it, and forget ends it.
+func TestN9ADecisionIsRememberedOnTheCommandLine(t *testing.T) {
+	each(t, func(o *office) {
+		o.asks("r", payment)
+		o.call("", "reply", "-decision", "approve", "-same", "/eur", "r").refused(command.Misused, "need -remember")
+		o.call("", "reply", "-decision", "reject", "-remember", "1h", "r").refused(command.Misused, "-remember is set")
+		o.call("", "reply", "-decision", "approve", "-remember", "1h", "-most", "/eur=6", "r").refused(command.Misused,
+			"-most is \"/eur\" with the limit 6")
+		o.call("", "forget", "r").refused(command.Refused, "remembers 0 decisions")
+
+		o.asks("two", payment, confirm)
+		o.call("", "reply", "-as", "ada", "-question", "1", "-decision", "approve", "-remember", "1h", "-same", "/eur",
+			"-most", "/eur=7.50", "two").well()
+		out := o.call("", "show", "two").well()
+		require.Regexp(t, `also approved until .*: pay, the same /eur, /eur up to 7.50\s+\(question 1, ada\)`, out)
+		require.Contains(t, out, "interlude forget")
+		shown := lines[console.Shown](o.call("", "show", "-json", "two"))[0]
+		require.Equal(t, "ada", shown.Remembered[0].Actor)
+		o.call("", "forget", "-question", "2", "two").refused(command.Refused, "none about question 2")
+		require.Contains(t, o.call("", "forget", "-as", "bob", "two").well(), "no longer remembers")
+		require.Empty(t, lines[console.Shown](o.call("", "show", "-json", "two"))[0].Remembered)
+	})
+}

@@ -18,6 +18,8 @@ type HostDefaults struct {
 	// HideFor is how long approvals are hidden from people while the host's interaction.Policy
 	// decides; 0 without one.
 	HideFor time.Duration
+	// Recall hides approvals that a remembered decision covers until it is used.
+	Recall bool
 }
 
 func (d HostDefaults) onInterruptOf(run *store.Run) store.OnInterrupt {

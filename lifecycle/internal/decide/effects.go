@@ -52,6 +52,7 @@ type asking struct {
 	siblings []interaction.Question // asked together with it
 	rule     interaction.Rule       // when the run continues
 	hideFor  time.Duration          // HostDefaults.HideFor
+	recall   bool                   // HostDefaults.Recall
 }
 
 // yielding is why a turn returns its run to the queue. Exactly one field is set.
@@ -93,6 +94,9 @@ type settlement struct {
 	answers []interaction.Answer // one reply or vote, or a deadline's automatic decisions
 	records []interaction.Record // of the closed questions, by number
 	vote    bool                 // the answer is a vote
+
+	remembers *interaction.Memory // the answer, for later calls
+	refused   string              // the tool of a call that the host's policy has refused
 }
 
 type edit struct {

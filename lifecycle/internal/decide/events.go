@@ -32,7 +32,7 @@ func (e *effects) addEventsOfType(c *store.Commit, kind string) error {
 	case fcmp.TypeStateChanged:
 		return addEvent(c, e.stateChanged(&c.Run))
 	case fcmp.TypeReplyAccepted:
-		return addEvent(c, replyAccepted(&e.settles.answers[0]))
+		return addEvent(c, replyAccepted(&e.settles))
 	case fcmp.TypeAutoDecided:
 		return e.addAutoDecided(c)
 	case fcmp.TypeInputRequired:
@@ -117,10 +117,11 @@ func (e *effects) stateChanged(r *store.Run) *fcmp.StateChanged {
 	return change
 }
 
-func replyAccepted(a *interaction.Answer) *fcmp.ReplyAccepted {
+func replyAccepted(s *settlement) *fcmp.ReplyAccepted {
+	a := &s.answers[0]
 	return &fcmp.ReplyAccepted{
 		InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt, Actor: a.Actor,
-		Decision: string(a.Decision), Digest: a.Digest, Via: a.Via, For: a.For,
+		Decision: string(a.Decision), Digest: a.Digest, Via: a.Via, For: a.For, Remember: remember(s.remembers),
 	}
 }
 
@@ -226,7 +227,7 @@ const modeVote = "vote"
 
 // recorded makes the event of an answer after which the run keeps waiting.
 func (e *effects) recorded() *fcmp.Recorded {
-	r := (*fcmp.Recorded)(replyAccepted(&e.settles.answers[0]))
+	r := (*fcmp.Recorded)(replyAccepted(&e.settles))
 	if e.settles.vote && e.edits.question != nil {
 		r.ResolutionMode = modeVote
 	}
@@ -296,4 +297,19 @@ func choiceTexts(b *store.Block) []string {
 		texts[i] = string(c)
 	}
 	return texts
+}
+
+// remember describes a remembered decision in an event.
+func remember(m *interaction.Memory) *fcmp.Remember {
+	if m == nil {
+		return nil
+	}
+	r := &fcmp.Remember{Until: m.Until}
+	for i := range m.Equal {
+		r.Equal = append(r.Equal, m.Equal[i].Path)
+	}
+	for _, l := range m.Most {
+		r.Most = append(r.Most, fcmp.RememberLimit(l))
+	}
+	return r
 }

@@ -118,7 +118,8 @@ func (ev *Evidence) effects() effects {
 }
 
 func (ev *Evidence) asking(node string) asking {
-	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule, hideFor: ev.host.HideFor}
+	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule, hideFor: ev.host.HideFor,
+		recall: ev.host.Recall}
 }
 
 // Said returns the turn's final text as an intermediate message, or nil without text.

@@ -196,6 +196,9 @@ func openQuestions(next *store.Run, a *asking, now time.Time) {
 		q.ID, q.Attempt, q.AskedAt, q.HiddenFor = next.Interactions, next.Attempt, now, 0
 		if q.Subject != nil {
 			q.HiddenFor = uint16(a.hideFor / time.Second)
+			if a.recall && q.HiddenFor == 0 && next.MemoryFor(q, now) != nil {
+				q.HiddenFor = uint16(RecallTime / time.Second)
+			}
 		}
 		waits = waits || q.Wait != nil
 	}

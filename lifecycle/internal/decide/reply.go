@@ -45,6 +45,10 @@ func Reply(run *store.Run, reply interaction.Reply, now time.Time) (*store.Commi
 func settle(run *store.Run, question *interaction.Question, reply interaction.Reply, now time.Time,
 ) (*store.Commit, error) {
 	answer := reply.AnswerTo(question, now)
+	memory, err := memoryOf(run, question, &reply, &answer)
+	if err != nil {
+		return nil, err
+	}
 	record := settledBy(run, question, answer)
 	record.Key, record.Seen = reply.Key, reply.Seen
 	if reply.Key != "" {
@@ -53,8 +57,11 @@ func settle(run *store.Run, question *interaction.Question, reply interaction.Re
 	e := effects{now: now, facts: fsm.FactPendingMatches, settles: settlement{
 		answers: []interaction.Answer{answer},
 		vote:    question.DecidedBySeveral() && !interaction.IsPolicy(reply.Actor.ID),
-		records: []interaction.Record{record},
+		records: []interaction.Record{record}, remembers: memory,
 	}}
+	if reply.Decision == interaction.Reject && interaction.IsPolicy(reply.Actor.ID) {
+		e.settles.refused = question.Subject.Tool
+	}
 	if run.Together != nil && !completesRule(run, answer.Decision) {
 		return transition(run, fsm.EventInteractionRecorded, &e)
 	}

@@ -14,6 +14,24 @@ import (
 // left the question to people, or a person has changed it.
 var ErrNoPolicy = errors.New("lifecycle: the host's policy does not decide the question")
 
+// ErrNotRemembered: no remembered decision of the run covers the question, or has this number.
+var ErrNotRemembered = errors.New("lifecycle: no such decision is remembered")
+
+// Recall approves an open question that is hidden by the oldest remembered decision that covers it.
+// ErrNoPolicy: the question is not hidden (any more).
+func Recall(run *store.Run, number int, now time.Time) (*store.Commit, error) {
+	q := run.OpenQuestion(number)
+	if q == nil || q.HiddenFor == 0 {
+		return nil, ErrNoPolicy
+	}
+	now = Later(now, run.UpdatedAt)
+	m := run.MemoryFor(q, now)
+	if m == nil {
+		return nil, ErrNotRemembered
+	}
+	return settle(run, q, interaction.Reply{ID: number, Decision: interaction.Approve, Actor: m.By()}, now)
+}
+
 // Ruling applies a valid ruling of the host's policy to an open question. It settles the
 // question, regardless of its audience and the number of people who must decide, or leaves it to
 // people. The question has no claim: a claim would have ended the policy's part.

@@ -7,6 +7,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -78,6 +79,21 @@ func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events
 		c.Run.Reported += len(e.Body)
 	}
 	return c, nil
+}
+
+// Forget ends a remembered decision. The run's state stays.
+func Forget(run *store.Run, id int, by interaction.Actor, now time.Time) (*store.Commit, error) {
+	if run.Memory(id) == nil {
+		return nil, ErrNotRemembered
+	}
+	c := nextVersion(run, now)
+	c.Run.Remembered = slices.DeleteFunc(slices.Clone(run.Remembered), func(m interaction.Memory) bool {
+		return m.ID == id
+	})
+	if len(c.Run.Remembered) == 0 {
+		c.Run.Remembered = nil
+	}
+	return c, addEvent(c, &fcmp.Forgotten{InteractionID: id, Actor: by.ID, Via: by.Via})
 }
 
 // Entries stores journal entries during a turn.

@@ -29,6 +29,9 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 	if e.settles.vote {
 		next.Votes++
 	}
+	if e.settles.remembers != nil || e.settles.refused != "" && next.Remembered != nil {
+		changeMemory(next, &e.settles, now)
+	}
 	switch {
 	case e.edits.question != nil: // also for a vote, which is stored in its question
 		changeQuestion(next, run, e.edits.question)
@@ -100,7 +103,7 @@ func enterQueue(next *store.Run, event fsm.Event, e *effects, now time.Time) {
 func endRun(next *store.Run, row *fsm.Transition, e *effects, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answers, next.Together = false, "", nil, nil
-	next.Losses = 0 // so that all releases can read the record
+	next.Losses, next.Remembered = 0, nil // so that all releases can read the record
 	setFamilyDue(next, now)
 	if f := e.turn.final; f != nil {
 		next.FinalText = f.text

@@ -56,6 +56,8 @@ func (t *turn) commitLocked(d decision) error {
 		}
 		if !stale {
 			uncertain = true
+		}
+		if !stale && !errors.Is(err, store.ErrConflict) { // else a person has ended a remembered decision
 			t.node.proc.Log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt,
 				"err", err)
 		}
@@ -114,7 +116,7 @@ const (
 
 // findCommitted determines whether any try of a commit was stored: they differ only in their time.
 // Version and state identify it, since under the worker's epoch no other writer changes the run
-// before it waits, except to end it. The error is errCommitsLost or nil.
+// before it waits, except to end it, or a remembered decision. The error is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	stored, err := t.node.proc.Store.Run(t.node.live, run.ID)
 	if err != nil {
@@ -133,11 +135,29 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	if err != nil {
 		return commitUnknown, nil
 	}
+	if forgotten := t.forgotten(&stored); forgotten > 0 {
+		ours := stored.Version > t.record.Version+forgotten
+		*t.record = stored
+		if ours {
+			return commitStored, nil
+		}
+		return commitNotStored, nil
+	}
 	if !t.isCommitted(run, &stored) {
 		return runChanged, nil
 	}
 	*t.record = stored
 	return commitStored, nil
+}
+
+// forgotten returns the number of remembered decisions that people have ended since the turn's record:
+// each by one commit, which nothing else does while the run is running. The worker's own commits end
+// none, so all others between both versions, one at most, are the worker's.
+func (t *turn) forgotten(stored *store.Run) uint64 {
+	if stored.Epoch != t.epoch || stored.State != fsm.StateRunning {
+		return 0
+	}
+	return uint64(max(len(t.record.Remembered)-len(stored.Remembered), 0))
 }
 
 // isCommitted reports whether the stored record is the committed record, or a later record that

@@ -17,9 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// policies lets the host's policy decide hidden approvals: at once if a turn of this node asks,
-// and later if another node has not decided. If no node decides, people see the approvals at
-// HiddenUntil.
+// policies lets the host's policy, and then the run's remembered decisions, decide hidden approvals: at
+// once if a turn of this node asks, and later if another node has not decided. If no node decides,
+// people see the approvals at HiddenUntil.
 type policies struct {
 	*Process
 
@@ -43,15 +43,18 @@ const (
 
 func newPolicies(cfg *Config) *policies {
 	p := &policies{Process: cfg.Process, specs: cfg.Specs, busy: make(map[approval]bool)}
-	if p.Policy != nil {
+	if p.decides() {
 		p.parked = make(chan *store.Run, policyQueue)
 	}
 	return p
 }
 
+// decides reports whether this node decides approvals: by the host's policy or remembered decisions.
+func (p *policies) decides() bool { return p.Policy != nil || p.Host.Recall }
+
 // note lets the policy decide about the run's hidden approvals. It does not block.
 func (p *policies) note(run *store.Run) {
-	if p == nil || p.Policy == nil || !hasHidden(run) {
+	if p == nil || !p.decides() || !hasHidden(run) {
 		return
 	}
 	select {
@@ -71,13 +74,16 @@ func hasHidden(run *store.Run) bool {
 
 // serve decides until ctx ends. Calls of the policy that ignore their context are left behind.
 func (p *policies) serve(ctx context.Context) error {
-	if p.Policy == nil {
+	if !p.decides() {
 		return nil
 	}
 	var calls errgroup.Group
 	calls.SetLimit(policyCalls)
 	defer func() { _ = calls.Wait() }()
-	interval := min(p.Host.HideFor/5, time.Second)
+	interval := time.Second
+	if p.Policy != nil {
+		interval = min(p.Host.HideFor/5, interval)
+	}
 	next := MonotonicNow(p.Clock)
 	for ctx.Err() == nil {
 		tick, stop := p.Clock.Timer(next.Sub(MonotonicNow(p.Clock)))
@@ -98,7 +104,7 @@ func (p *policies) serve(ctx context.Context) error {
 // them has died, or its policy is slow. It skips the runs that wait longer than any hiding time.
 func (p *policies) findUndecided(ctx context.Context, calls *errgroup.Group, interval time.Duration) {
 	now := p.Now()
-	from := store.Cursor{At: now.Add(-p.Host.HideFor - interval)}
+	from := store.Cursor{At: now.Add(-max(p.Host.HideFor, decide.RecallTime) - interval)}
 	q := store.WaitingQuery{Query: store.Query{Limit: store.MaxBatch, After: from.String()}}
 	for {
 		page, err := p.Store.Waiting(ctx, q)
@@ -153,7 +159,7 @@ func (p *policies) end(at approval) {
 // decide stores the policy's ruling about one question. A ruling that the contract does not allow
 // leaves the question to people.
 func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Question) {
-	ruling, counted, ok := p.rulingOn(ctx, run, q)
+	said, ok := p.rulingOn(ctx, run, q)
 	if !ok {
 		return
 	}
@@ -166,40 +172,79 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 				return nil, cmd.Failed(err)
 			}
 			run = &read
-			if counted { // another ruling of the run may have changed the number
+			if said.counted { // another ruling of the run may have changed the number
 				q := run.OpenQuestion(q.ID)
 				if q == nil || !q.Hidden(p.Now()) {
 					return nil, decide.ErrNoPolicy
 				}
-				if ruling, counted, ok = p.rulingOn(ctx, run, q); !ok {
+				if said, ok = p.rulingOn(ctx, run, q); !ok {
 					return nil, decide.ErrNoPolicy
 				}
 			}
 		}
 		again = true
-		cm, err := decide.Ruling(run, q.ID, ruling, p.Now())
+		cm, err := p.carryOut(ctx, run, q.ID, &said)
 		if err == nil || errors.Is(err, decide.ErrNoPolicy) {
 			return cm, err
 		}
 		p.Log.Error("the policy's ruling cannot be carried out; people decide", "run", run.ID, "question", q.ID,
-			"rule", ruling.Rule, "version", ruling.Version, "err", err)
-		ruling, counted = interaction.Ruling{}, false
-		return decide.Ruling(run, q.ID, ruling, p.Now())
+			"rule", said.ruling.Rule, "version", said.ruling.Version, "err", err)
+		said = verdict{failed: true}
+		return p.carryOut(ctx, run, q.ID, &said)
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, decide.ErrNoPolicy) && !errors.Is(err, store.ErrNotFound) {
 		p.Log.Error("the policy's ruling is not stored", "run", run.ID, "question", q.ID, "err", err)
 	}
 }
 
-// rulingOn asks the policy about the question, and reports whether it has counted rulings. ok is false
-// if people see the question first, or the node ends. After an error people decide.
-func (p *policies) rulingOn(ctx context.Context, run *store.Run, q *interaction.Question) (_ interaction.Ruling,
-	counted, ok bool) {
+// verdict is what a policy says. If it has failed, people decide.
+type verdict struct {
+	ruling  interaction.Ruling
+	counted bool // it has counted rulings
+	failed  bool
+}
+
+// carryOut decides the question by the ruling. A remembered decision counts where the policy has nothing
+// to say.
+func (p *policies) carryOut(ctx context.Context, run *store.Run, question int, said *verdict) (*store.Commit, error) {
+	r := &said.ruling
+	if p.Host.Recall && !said.failed && r.Decision == "" && r.To == nil && r.Need == 0 && p.admits(ctx, run, question) {
+		if cm, err := decide.Recall(run, question, p.Now()); !errors.Is(err, decide.ErrNotRemembered) {
+			return cm, err
+		}
+	}
+	return decide.Ruling(run, question, *r, p.Now())
+}
+
+// admits reports whether the person whose decision covers the question still belongs to the host.
+func (p *policies) admits(ctx context.Context, run *store.Run, question int) bool {
+	q := run.OpenQuestion(question)
+	if q == nil {
+		return true
+	}
+	m := run.MemoryFor(q, p.Now())
+	if m == nil {
+		return true
+	}
+	err := p.Member(ctx, m.Actor)
+	if err != nil {
+		p.Log.Warn("a remembered decision is not used; people decide", "run", run.ID, "question", question, "of",
+			m.ID, "err", err)
+	}
+	return err == nil
+}
+
+// rulingOn asks the policy about the question. ok is false if people see the question first, or the node
+// ends.
+func (p *policies) rulingOn(ctx context.Context, run *store.Run, q *interaction.Question) (_ verdict, ok bool) {
+	if p.Policy == nil {
+		return verdict{}, true
+	}
 	if p.calls.Add(1) > policyHanging {
 		p.calls.Add(-1)
 		p.Log.Error("too many calls of the policy hang; people decide", "run", run.ID, "question", q.ID,
 			"hanging", policyHanging)
-		return interaction.Ruling{}, false, true
+		return verdict{failed: true}, true
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -225,15 +270,15 @@ func (p *policies) rulingOn(ctx context.Context, run *store.Run, q *interaction.
 			r.err = fmt.Errorf("it has %w", err)
 		}
 		if r.err == nil {
-			return r.ruling, r.counted, true
+			return verdict{ruling: r.ruling, counted: r.counted}, true
 		}
 		p.Log.Error("the policy has failed; people decide", "run", run.ID, "question", q.ID, "err", r.err)
-		return interaction.Ruling{}, false, ctx.Err() == nil
+		return verdict{failed: true}, ctx.Err() == nil
 	case <-visible:
 		p.Log.Error("the policy takes too long; people decide", "run", run.ID, "question", q.ID)
 	case <-ctx.Done():
 	}
-	return interaction.Ruling{}, false, false
+	return verdict{}, false
 }
 
 // call calls the policy with a copy of the question, and turns a panic into an error.

@@ -27,8 +27,10 @@ type Process struct {
 	Engines map[string]engine.Engine // empty: the process executes no runs
 	Host    decide.HostDefaults
 	Policy  interaction.Policy // nil: people decide about every approval
-	Due     *DueHint           // wakes the node for a deadline stored here
-	Stuck   *StuckCalls        // of this process's engines
+	// Member returns why a remembered decision of the person does not count, or nil.
+	Member  func(ctx context.Context, person string) error
+	Due     *DueHint    // wakes the node for a deadline stored here
+	Stuck   *StuckCalls // of this process's engines
 	Notices Notices
 	// Journals bounds the journals that turns and forks hold in memory: MaxJournalsRead bytes.
 	Journals *semaphore.Weighted

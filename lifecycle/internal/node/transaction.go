@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,11 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 		}
 	}()
 	err = in.Commit(ctx, []store.Commit{*cm})[0]
+	if errors.Is(err, store.ErrConflict) {
+		if cm, err = t.decideEntriesAgain(cm, entries); err == nil {
+			err = in.Commit(ctx, []store.Commit{*cm})[0]
+		}
+	}
 	switch {
 	case err == nil:
 		written = true
@@ -82,6 +88,24 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 			"the run")
 	}
 	return nil, err
+}
+
+// decideEntriesAgain is decideEntriesIn for entries that were refused because a person has ended a
+// remembered decision. The lock is lent.
+func (t *turn) decideEntriesAgain(refused *store.Commit, entries []engine.JournalEntry) (*store.Commit, error) {
+	if !t.mu.Reclaim() {
+		return refused, errTurnEnded
+	}
+	defer t.mu.Lend()
+	if found, lost := t.findCommitted(&refused.Run); lost != nil || found != commitNotStored {
+		return refused, cmp.Or(lost, store.ErrConflict)
+	}
+	cm, err := t.decideEntriesIn(entries)
+	if err != nil {
+		return refused, err
+	}
+	t.inTransaction = cm
+	return cm, nil
 }
 
 // decideEntriesIn makes the commit for a transaction of the host. The caller holds mu.

@@ -1,0 +1,54 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// RecallTime is how long an approval that a remembered decision covers is hidden from people.
+const RecallTime = 5 * time.Second
+
+// memoryOf returns what the run is to remember of the reply; nil if nothing.
+func memoryOf(run *store.Run, q *interaction.Question, reply *interaction.Reply, a *interaction.Answer,
+) (*interaction.Memory, error) {
+	if reply.Remember == nil {
+		return nil, nil //nolint:nilnil // most replies
+	}
+	if !reply.Remember.Until.After(a.AcceptedAt) {
+		return nil, &interaction.FieldError{Field: "Remember.Until", Value: reply.Remember.Until.String(),
+			Want: "a time after now"}
+	}
+	live := 0
+	for i := range run.Remembered {
+		if run.Remembered[i].Lasts(a.AcceptedAt) {
+			live++
+		}
+	}
+	if live >= interaction.MaxMemories {
+		return nil, &interaction.FieldError{Field: "Remember", Value: "set",
+			Want: fmt.Sprintf("none, since the run remembers %d decisions", live)}
+	}
+	return interaction.NewMemory(reply.Remember, q, a)
+}
+
+// changeMemory adds a decision, and drops those that have ended or whose tool the host's policy
+// refuses.
+func changeMemory(next *store.Run, s *settlement, now time.Time) {
+	kept := make([]interaction.Memory, 0, len(next.Remembered)+1)
+	for _, m := range next.Remembered {
+		if m.Tool != s.refused && (s.remembers == nil || m.Lasts(now)) {
+			kept = append(kept, m)
+		}
+	}
+	if s.remembers != nil {
+		kept = append(kept, *s.remembers)
+	}
+	slices.SortFunc(kept, func(a, b interaction.Memory) int { return a.ID - b.ID })
+	if next.Remembered = kept; len(kept) == 0 {
+		next.Remembered = nil
+	}
+}

@@ -1,0 +1,69 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle/internal/decide"
+	"github.com/interlude-go/interlude/lifecycle/internal/node"
+	"github.com/interlude-go/interlude/store"
+)
+
+// limitMemory enforces Config.Remember, and gives the end the form of stores.
+func (c *Client) limitMemory(reply *Reply) error {
+	if reply.Remember == nil {
+		return nil
+	}
+	if c.remember == 0 {
+		return badMemory("set", "none, since this host remembers no decisions")
+	}
+	remember := *reply.Remember
+	remember.Until = remember.Until.UTC().Truncate(time.Microsecond)
+	if last := c.proc.Now().Add(c.remember); remember.Until.After(last) {
+		return badMemory("until "+remember.Until.Format(time.RFC3339), "at most "+c.remember.String())
+	}
+	reply.Remember = &remember
+	return nil
+}
+
+func badMemory(value, want string) error {
+	return &ArgumentError{"reply.Remember", value, want, &FieldError{Field: "Remember", Value: value, Want: want}}
+}
+
+// Forget ends a remembered decision (Run.Remembered), named by the number of its question: it approves
+// no later call. It may be called in any state of the run, by everyone whom Authorize allows
+// ActionForget.
+//
+// Errors, with nothing written: ErrNotFound, also if the run remembers no such decision (any more), and
+// ErrNotAllowed. After any other error call again.
+func (c *Client) Forget(ctx context.Context, id string, question int) error {
+	if err := c.checkRun(ctx, id); err != nil {
+		return err
+	}
+	if question < 1 {
+		return &ArgumentError{"question", strconv.Itoa(question), "the number of a question, from 1", nil}
+	}
+	cmd := node.Command{Verb: "forget the decision of", Run: id, Question: question}
+	return c.proc.CarryOut(ctx, cmd, func() (*store.Commit, error) {
+		run, err := c.proc.Store.Run(ctx, id)
+		if err != nil {
+			return nil, cmd.Failed(err)
+		}
+		if err := c.allow(ctx, ActionForget, &run, run.FirstOpen()); err != nil {
+			return nil, err
+		}
+		cm, err := decide.Forget(&run, question, c.caller(), c.proc.Now())
+		if errors.Is(err, decide.ErrNotRemembered) { // the caller relies on it, so it must be durable
+			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
+				return nil, cmd.Failed(err)
+			}
+			cm, err = decide.Forget(&run, question, c.caller(), c.proc.Now())
+			if errors.Is(err, decide.ErrNotRemembered) {
+				return nil, cmd.Failed(errors.Join(ErrNotFound, err))
+			}
+		}
+		return cm, err
+	})
+}
