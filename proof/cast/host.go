@@ -63,7 +63,7 @@ type HostOptions struct {
 	Log    string
 	Stdout io.Writer
 	// Says, if set, is called with each line of the host's output. StartHost returns when the host
-	// has written the first one.
+	// has written the first one. A host that does not is made to print its goroutines and is killed.
 	Says       func(line string)
 	Attributes *syscall.SysProcAttr
 }
@@ -92,40 +92,59 @@ func StartHost(ctx context.Context, config any, o HostOptions) (*Host, error) {
 			h.cmd.Stdout = log
 		}
 	}
-	return h, h.start(o.Says)
+	return h, h.start(o.Says, 5*patience) // a busy machine takes a while
 }
 
-func (h *Host) start(says func(string)) error {
-	var out io.Reader
+func (h *Host) start(says func(string), patience time.Duration) error {
+	first, said := make(chan struct{}), make(chan struct{})
+	in, out := io.Pipe()
+	if says == nil {
+		close(first)
+		close(said)
+	} else {
+		h.cmd.Stdout = out
+		go func() {
+			defer close(said)
+			lines := bufio.NewScanner(in)
+			for n := 0; lines.Scan(); n++ {
+				says(lines.Text())
+				if n == 0 {
+					close(first)
+				}
+			}
+			_, _ = io.Copy(io.Discard, in) // after a line that is too long: the host must not wait
+		}()
+	}
 	var err error
-	if says != nil {
-		if out, err = h.cmd.StdoutPipe(); err != nil {
-			return err
-		}
+	if h.input, err = h.cmd.StdinPipe(); err == nil {
+		err = h.cmd.Start()
 	}
-	if h.input, err = h.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	if err := h.cmd.Start(); err != nil {
-		return err
-	}
-	ready := says == nil
-	lines := bufio.NewScanner(out)
-	if says != nil && lines.Scan() {
-		ready = true
-		says(lines.Text())
+	if err != nil {
+		return errors.Join(err, out.Close())
 	}
 	go func() {
-		for says != nil && lines.Scan() {
-			says(lines.Text())
-		}
 		h.err = h.cmd.Wait()
+		_ = out.Close() // it never fails
+		<-said
 		close(h.done)
 	}()
-	if !ready {
-		return fmt.Errorf("the host does not start: %w: %s", h.Err(), h.Output())
+	over, stop := lifecycle.SystemClock{}.Timer(patience)
+	defer stop()
+	select {
+	case <-first:
+		return nil
+	case <-h.done:
+		err = h.Err()
+	case <-over:
+		_ = h.Signal(syscall.SIGQUIT) // it may have ended by now
+		err = errors.Join(fmt.Errorf("it has written no line within %s", patience), h.stop(patience))
 	}
-	return nil
+	select {
+	case <-first: // and then it ended
+		return nil
+	default:
+		return fmt.Errorf("the host does not start: %w: %s", orNothing(err), h.Output())
+	}
 }
 
 // Done is closed when the host has ended.

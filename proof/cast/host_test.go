@@ -3,6 +3,7 @@
 package cast
 
 import (
+	"os/exec"
 	"testing"
 	"time"
 
@@ -24,6 +25,14 @@ func TestStopEndsAHostThatHangs(t *testing.T) {
 	err = h.stop(time.Millisecond)
 	require.ErrorContains(t, err, "has not ended within 1ms")
 	require.ErrorContains(t, err, "killed")
+}
+
+// A host that does not write its first line is ended, and the error says so.
+func TestStartEndsAHostThatWritesNothing(t *testing.T) {
+	h := &Host{cmd: exec.CommandContext(t.Context(), "sleep", "600"), done: make(chan struct{})}
+	err := h.start(func(string) {}, time.Millisecond)
+	require.ErrorContains(t, err, "it has written no line within 1ms")
+	require.ErrorContains(t, err, "signal: ")
 }
 
 // The entry that a killed process was about to write is left out.
