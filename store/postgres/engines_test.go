@@ -94,8 +94,12 @@ func TestClaimOfSeveralEnginesKeepsOrder(t *testing.T) {
 		"little room, keys": {Name: "p", Capacity: 40, KeyCapacity: 15},
 	} {
 		t.Run(name, func(t *testing.T) {
+			quiet := postgres.Options{NoListen: true, NoNotify: true}
+			w, _ := newWorld(t, quiet)
 			claimOrder := func(engine func(i int) string, req store.ClaimRequest) (ids []string) {
-				w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+				s := w.open(quiet)
+				require.NoError(t, s.Empty(t.Context()))
+				w.furnish(s)
 				require.NoError(t, s.SetPool(t.Context(), pool))
 				for i := range 60 {
 					c := created(strings.Repeat("r", 1+i%7) + string(rune('A'+i)))

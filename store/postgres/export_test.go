@@ -36,6 +36,28 @@ func (s *Store) Keeps(at store.FeedPosition) bool {
 // LoseConnection simulates a broken connection.
 func (s *Store) LoseConnection() { s.cache.clearIfDisconnected(context.Canceled) }
 
+// Empty deletes what earlier users have left in the schema. The numbers of runs continue.
+func (s *Store) Empty(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, inSchema(`DO $$ DECLARE used regclass; BEGIN
+		FOR used IN SELECT c.oid FROM pg_class c JOIN pg_class m ON m.relnamespace = c.relnamespace
+			WHERE c.relkind = 'r' AND c.relname NOT IN ('migrations', 'store') AND pg_relation_size(c.oid) > 0 AND
+				m.oid = 'interlude.migrations'::regclass
+		LOOP
+			EXECUTE CASE WHEN pg_relation_size(used) > 65536 THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END || used;
+		END LOOP;
+		PERFORM interlude.switch_feeds();
+		UPDATE interlude.store SET identity = gen_random_uuid()::text;
+	END $$`, s.o.Schema))
+	return err
+}
+
+// Clients is the number of connections, other than this one, that give the name.
+func (s *Store) Clients(ctx context.Context, name string) (n int, _ error) {
+	err := s.pool.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
+		WHERE application_name = $1 AND pid <> pg_backend_pid()`, name).Scan(&n)
+	return n, err
+}
+
 // UnneededPart is how many rows for feeds one transaction deletes.
 const UnneededPart = unneededPart
 

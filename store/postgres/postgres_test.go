@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -55,10 +56,38 @@ type place struct {
 	handles *atomic.Int64 // the number of the last handle of the case
 }
 
-// suite opens the suites' stores, each in a separate schema of one database.
+// suite opens the suites' stores, each in an empty schema of one database.
 type suite struct {
-	dsn string
-	o   postgres.Options
+	dsn  string
+	o    postgres.Options
+	left *schemas
+}
+
+// schemas are those that finished cases have left, the oldest first. They are emptied and used
+// again, because that takes the server a fiftieth of the time of a migration.
+type schemas struct {
+	mu    sync.Mutex // guards names
+	names []string
+}
+
+// resting is how many schemas wait for their next case: the server soon ends the connections of a
+// closed store, but not at once.
+const resting = 4
+
+func (s *schemas) take() (name string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.names) <= resting {
+		return "", false
+	}
+	name, s.names = s.names[0], s.names[1:]
+	return name, true
+}
+
+func (s *schemas) leave(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = append(s.names, name)
 }
 
 // quick is a suite on a new database, which waits for no disk: a crash of the server is another
@@ -70,17 +99,52 @@ func quick(tb testing.TB) suite {
 	return suite{
 		dsn: pgtest.With(pgtest.DSN(tb), "synchronous_commit=off", "pool_health_check_period="+never,
 			"pool_max_conn_idle_time="+never, "pool_max_conn_lifetime="+never),
-		o: postgres.Options{NoListen: true, NoNotify: true, ClockInterval: -1},
+		o:    postgres.Options{NoListen: true, NoNotify: true, ClockInterval: -1},
+		left: new(schemas),
 	}
 }
 
 func (s suite) open(tb testing.TB) store.Store {
 	tb.Helper()
-	s.o.Schema = "t_" + rand.Text()
-	return at(tb, s.dsn, s.o)
+	p := s.again(tb)
+	if p == nil {
+		p = s.in(tb, "t_"+rand.Text())
+	}
+	tb.Cleanup(func() { // the case has closed its stores
+		if !tb.Failed() {
+			s.left.leave(p.o.Schema)
+		}
+	})
+	return p
 }
 
-func at(tb testing.TB, dsn string, o postgres.Options) store.Store {
+// in opens a store in the schema, whose name its connections have too.
+func (s suite) in(tb testing.TB, schema string) *place {
+	tb.Helper()
+	s.o.Schema = schema
+	return at(tb, pgtest.With(s.dsn, "application_name="+schema), s.o)
+}
+
+// again opens a store in a schema that another case has left, unless there is none, or a connection
+// of that case remains, which could still commit.
+func (s suite) again(tb testing.TB) *place {
+	tb.Helper()
+	schema, ok := s.left.take()
+	if !ok {
+		return nil
+	}
+	p := s.in(tb, schema)
+	others, err := p.Clients(tb.Context(), schema)
+	require.NoError(tb, err)
+	if others > 0 {
+		require.NoError(tb, p.Close())
+		return nil
+	}
+	require.NoError(tb, p.Empty(tb.Context()))
+	return p
+}
+
+func at(tb testing.TB, dsn string, o postgres.Options) *place {
 	tb.Helper()
 	s, err := postgres.Open(tb.Context(), dsn, o)
 	require.NoError(tb, err)
@@ -153,9 +217,15 @@ func TestStories(t *testing.T) {
 	s := quick(t)
 	stories.Run(t, func(tb testing.TB) stories.Opener {
 		tb.Helper()
-		o := s.o
-		o.Schema = "t_" + rand.Text()
-		return func(tb testing.TB) store.Store { return at(tb, s.dsn, o) }
+		var first store.Store
+		return func(tb testing.TB) store.Store {
+			tb.Helper()
+			if first == nil {
+				first = s.open(tb)
+				return first
+			}
+			return also(tb, first)
+		}
 	})
 }
 

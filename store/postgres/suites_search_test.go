@@ -35,7 +35,7 @@ func inTurn(dsn func(number, handle int64) string) storetest.Harness {
 	var cases atomic.Int64
 	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
 		tb.Helper()
-		p := at(tb, dsn(number, handles.Add(1)), o).(*place)
+		p := at(tb, dsn(number, handles.Add(1)), o)
 		p.number, p.handles = number, handles
 		return p
 	}
