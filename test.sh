@@ -13,12 +13,14 @@ sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./ho
 	./proof/licences ./proof/systems ./slots ./store/internal/entry)
 # These packages have long tests with a single goroutine, or with concurrency that other tests check. Without the race
 # detector the tests run in full; with it, in a shorter form or not at all. On PostgreSQL the full form is also
-# shortened (-short), because each step waits for the server.
+# shortened (-short), because each step waits for the server. With the race detector, the stories are played on memory.
+skip=()
 go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}"
 if [[ " $* " != *" -run"* ]]; then
-	go test -timeout 20m "$@" -run 'TestRequirements.*/G3|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
+	go test -timeout 20m "$@" -run 'TestRequirements.*/G3|^TestStories$|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
 		./lifecycle ./store/sqlite ./proof/crash ./proof/disk
-	go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|TestStorePassesTheSuite/machine' ./store/postgres
+	go test -timeout 20m "$@" -short -run 'TestRequirements.*/G3|^TestStories$|TestStorePassesTheSuite/machine' ./store/postgres
+	skip=(-skip '^TestStories$')
 fi
 . .ci/race.sh
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
@@ -44,4 +46,4 @@ tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
 # Many tests wait for other processes and for disks: two packages more than there are processors keep these busy.
 # Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
-exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"
+exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}"

@@ -74,7 +74,7 @@ type schemas struct {
 // closed store, but not at once.
 const resting = 4
 
-func (s *schemas) take() (name string, ok bool) {
+func (s *schemas) claim() (name string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.names) <= resting {
@@ -106,7 +106,7 @@ func quick(tb testing.TB) suite {
 
 func (s suite) open(tb testing.TB) store.Store {
 	tb.Helper()
-	p := s.again(tb)
+	p := s.reused(tb)
 	if p == nil {
 		p = s.in(tb, "t_"+rand.Text())
 	}
@@ -125,11 +125,11 @@ func (s suite) in(tb testing.TB, schema string) *place {
 	return at(tb, pgtest.With(s.dsn, "application_name="+schema), s.o)
 }
 
-// again opens a store in a schema that another case has left, unless there is none, or a connection
+// reused opens a store in a schema that another case has left, unless there is none, or a connection
 // of that case remains, which could still commit.
-func (s suite) again(tb testing.TB) *place {
+func (s suite) reused(tb testing.TB) *place {
 	tb.Helper()
-	schema, ok := s.left.take()
+	schema, ok := s.left.claim()
 	if !ok {
 		return nil
 	}
