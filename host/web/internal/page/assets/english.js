@@ -318,7 +318,9 @@ export const english = {
     claim: (n, who) => `${who} claimed question ${n}.`,
     release: (n, who) => `${who} released question ${n}.`,
     reassign: (n, who) => `${who} reassigned question ${n}.`,
+    ask: (n) => `People decide question ${n}.`,
   },
+  forgotten: (n, who) => `${who} ended the decision about question ${n} for later calls.`,
   ended: { succeeded: "The run has succeeded.", failed: "The run has failed.", canceled: "The run was canceled." },
 
   // Runs
