@@ -326,6 +326,62 @@ func TestP4StdioServesOnePerson(t *testing.T) {
 	require.Len(t, runs.Runs, 3)
 }
 
+// P4: a question without a flat form opens the host's page, if the client can; the client learns of
+// the answer there.
+func TestP4AQuestionWithoutAFormOpensThePage(t *testing.T) {
+	nested := json.RawMessage(`{"type":"object","properties":{"at":{"type":"object"}}}`)
+	agent := func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.Question{Kind: engine.FillFields, Prompt: "Where?", Schema: nested}), nil
+		}
+		return engine.Done("thanks"), nil
+	}
+	client := host(t, agent)
+	d := serve(t, mcp.Config{Client: client, Tools: []mcp.Tool{promptTool(mcp.Hold)},
+		Page: func(run string, n int) string { return fmt.Sprintf("https://desk.example.com/#/inbox/%s/%d", run, n) }})
+	both := object{"elicitation": object{"form": object{}, "url": object{}}}
+	r, err := d.call("ada", both, "start", object{"prompt": "Go."}, nil)
+	require.NoError(t, err)
+	requests, _ := r["inputRequests"].(object)
+	one, _ := requests["1"].(object)
+	params, _ := one["params"].(object)
+	require.Equal(t, "url", params["mode"])
+	page, _ := params["url"].(string)
+	require.Regexp(t, `^https://desk\.example\.com/#/inbox/mcp-[^/]+/1$`, page)
+	run := strings.Split(page, "/")[5]
+	answered := make(chan error, 1)
+	go func() {
+		_, err := client.As(lifecycle.Actor{ID: "ada", Via: "web"}).Reply(t.Context(), run,
+			lifecycle.Reply{ID: 1, Value: json.RawMessage(`{"at":{}}`)})
+		answered <- err
+	}()
+	r, err = d.call("ada", both, "start", object{"prompt": "Go."}, object{"requestState": r["requestState"],
+		"inputResponses": object{"1": object{"action": "accept"}}})
+	require.NoError(t, err)
+	require.NoError(t, <-answered)
+	require.Equal(t, "thanks", seen(nil, r).Result)
+}
+
+// P5: a caller without a sign-in reads where to get one, as the protected-resource metadata say.
+func TestP5TheMetadataNameTheSignIn(t *testing.T) {
+	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)},
+		Metadata: "https://desk.example.com/.well-known/oauth-protected-resource"})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url, strings.NewReader("{}"))
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+	require.Equal(t, `Bearer resource_metadata="https://desk.example.com/.well-known/oauth-protected-resource"`,
+		res.Header.Get("WWW-Authenticate"))
+	w := httptest.NewRecorder()
+	mcp.MetadataHandler("https://desk.example.com/mcp", "https://login.example.com").ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	require.Equal(t, http.StatusOK, w.Code)
+	require.JSONEq(t, `{"resource":"https://desk.example.com/mcp","authorization_servers":["https://login.example.com"],
+		"bearer_methods_supported":["header"]}`, w.Body.String())
+}
+
 // annsDeputies makes ada the deputy of ann.
 type annsDeputies struct{}
 
