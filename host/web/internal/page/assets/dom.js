@@ -38,6 +38,15 @@ export function set(node, ...children) {
   node.replaceChildren(fragment);
 }
 
+// fill makes these nodes the children of a node, and does not move those that are in their places.
+export function fill(node, children) {
+  const stay = new Set(children);
+  for (const child of [...node.childNodes]) if (!stay.has(child)) child.remove();
+  children.forEach((child, i) => {
+    if (node.childNodes[i] !== child) node.insertBefore(child, node.childNodes[i] ?? null);
+  });
+}
+
 // shown displays an untrusted value, name or id, in which each character counts: invisible characters are named, and
 // white space is not collapsed.
 export function shown(text, inProse = false) {

@@ -3,7 +3,7 @@
 import { T } from "./texts.js";
 import { Problem, get, getTagged, now, query } from "./api.js";
 import { callLine, commonMembers } from "./approval.js";
-import { button, h, prose, set, shown } from "./dom.js";
+import { button, fill, h, newID, prose, set, shown } from "./dom.js";
 import { FilterBar, read, select, write } from "./filters.js";
 import { follow, followInbox, refresh } from "./live.js";
 import { decided, onReply } from "./outbox.js";
@@ -28,7 +28,9 @@ export class Inbox {
     this.common = new Map(); // the members of arguments that are equal in all calls of a tool, by tool
     this.following = []; // what followed the displayed question when it was last listed
     this.meanwhile = new Map(); // changes while a list was being read, by run
-    this.rows = new Map(); // by key: { node, text }
+    this.rows = new Map(); // by key: { node, q, text, state }
+    this.groups = new Map(); // of rows, by section and run: { node, list, text }
+    this.sections = new Map(); // by id and title: { node, list }
     this.limit = slice;
     this.filters = new Map();
     this.selected = "";
@@ -40,9 +42,12 @@ export class Inbox {
     this.more = h("button", { type: "button", class: "more-rows", onclick: () => this.showMore() }, T.more);
     set(node, h("div", { class: "list-head" }, h("h1", null, T.inbox, " ", this.count), this.bar.node,
       this.several), this.list, this.more, this.note);
-    new IntersectionObserver((all) => {
-      if (all.some((one) => one.isIntersecting)) this.showMore();
-    }, { root: node, rootMargin: "600px" }).observe(this.more);
+    const near = new IntersectionObserver((all) => {
+      if (!all.some((one) => one.isIntersecting) || !this.showMore()) return;
+      near.unobserve(this.more); // it reports only changes: a fast scroller is already at the new end
+      near.observe(this.more);
+    }, { root: node, rootMargin: "1200px" });
+    near.observe(this.more);
     node.addEventListener("keydown", (e) => this.move(e));
     follow(() => this.read(), (change) => this.apply(change));
     onReply(() => this.show());
@@ -210,9 +215,10 @@ export class Inbox {
   }
 
   showMore() {
-    if (this.limit >= this.questions.length) return;
-    this.limit += 4 * slice;
+    if (this.limit >= this.questions.length) return false;
+    this.limit += slice / 2; // few, so that a person who scrolls does not wait for them
     this.show();
+    return true;
   }
 
   wanted() {
@@ -237,17 +243,14 @@ export class Inbox {
       for (const group of groups) {
         if (left <= 0) break;
         left -= group.questions.length;
-        parts.push(h("li", { class: "run-group" }, h("h3", { dir: "auto" },
-          group.title ? [prose(group.title), " ", h("span", { class: "label-chip" }, shown(group.run))]
-            : shown(group.run),
-          group.labels.map(([name, value]) => h("span", { class: "label-chip" }, shown(`${name}: ${value}`)))),
-        h("ul", null, group.questions.map((q) => this.row(q)))));
+        parts.push(this.group(id, group));
       }
-      sections.push(h("section", { "aria-labelledby": `section-${id}` },
-        h("h2", { id: `section-${id}`, class: id, dir: "auto" }, title ?? T.sections[id]), h("ul", null, parts)));
+      const section = this.section(id, title ?? T.sections[id]);
+      fill(section.list, parts);
+      sections.push(section.node);
     }
     if (sections.length) {
-      set(this.list, sections);
+      fill(this.list, sections);
       if (!this.painted) performance.mark("first-row");
       this.painted = true;
     }
@@ -320,6 +323,35 @@ export class Inbox {
     this.limit = Math.max(this.limit, at + slice);
   }
 
+  section(id, title) {
+    const key = `${id} ${title}`;
+    if (!this.sections.has(key)) {
+      const list = h("ul");
+      const heading = newID("section");
+      this.sections.set(key, { list, node: h("section", { "aria-labelledby": heading },
+        h("h2", { id: heading, class: id, dir: "auto" }, title), list) });
+    }
+    return this.sections.get(key);
+  }
+
+  // group returns the rows of a run with its name. The node stays the same while its name does, so that only new rows
+  // are laid out.
+  group(id, group) {
+    const key = `${id} ${group.run}`;
+    const text = JSON.stringify([group.title, group.labels]);
+    if (this.groups.get(key)?.text !== text) {
+      const list = h("ul");
+      this.groups.set(key, { text, list, node: h("li", { class: "run-group" }, h("h3", { dir: "auto" },
+        group.title ? [prose(group.title), " ", h("span", { class: "label-chip" }, shown(group.run))]
+          : shown(group.run),
+        group.labels.map(([name, value]) => h("span", { class: "label-chip" }, shown(`${name}: ${value}`)))), list) });
+    }
+    const { list, node } = this.groups.get(key);
+    if (this.groups.size > 2 * most) this.groups.clear();
+    fill(list, group.questions.map((q) => this.row(q)));
+    return node;
+  }
+
   // row returns the row of a question, rebuilt only if it would show something else.
   row(q) {
     const key = keyOf(q);
@@ -327,9 +359,14 @@ export class Inbox {
     const { question } = q;
     const common = this.common.get(question.subject?.tool);
     const picked = this.picked.has(key);
-    const text = JSON.stringify(q) + (key === this.selected) + answered + picked + (common ? [...common].join() : "");
     const known = this.rows.get(key);
-    if (known?.text === text) return known.node;
+    const state = [key === this.selected, answered, picked, common ? [...common].join() : ""].join();
+    if (known?.q === q && known.state === state) return known.node;
+    const text = JSON.stringify(q);
+    if (known?.text === text && known.state === state) {
+      known.q = q;
+      return known.node;
+    }
     const title = titleOf(question);
     const node = h("li", { class: picked ? "pickable picked-row" : "pickable" }, h("input", { type: "checkbox",
       class: "row-pick", checked: picked, "aria-label": T.pickRow(title.slice(0, 80)),
@@ -341,7 +378,7 @@ export class Inbox {
     question.subject?.summary ? h("strong", { class: "summary", dir: "auto" }, shown(question.subject.summary)) : null,
     question.subject ? callLine(question, common) : null,
     h("span", { class: "meta" }, h("span", { class: "kind" }, T.kinds[question.kind]), this.standing(q, answered))));
-    this.rows.set(key, { node, text });
+    this.rows.set(key, { node, q, text, state });
     if (this.rows.size > 2 * most) this.rows.clear();
     return node;
   }
