@@ -142,8 +142,8 @@ var tokenVerb = command.Verb{
 	Name: "token", Args: "create PERSON|list|revoke ID|leave PERSON|return PERSON",
 	Does: "manage the tokens of programs, and end everything of a person who leaves",
 	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
-		"or openid. leave ends all tokens, sessions, claims, deputyships and remembered decisions of a person, and refuses new ones and " +
-		"every other call, until return. It reaches hosts within five seconds: repeat it if the person was at work.",
+		"or openid. leave ends all tokens, sessions, claims, deputyships and remembered decisions of a person, and " +
+		"refuses new ones and every other call, until return. It reaches hosts within five seconds: repeat it if the person was at work.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		t := &tokenCall{db: console.NewDatabase(f)}
 		f.StringVar(&t.scope, "scope", string(signin.ScopeAnswer), "the `calls` that the token permits: view, answer or "+
@@ -222,7 +222,8 @@ func (t *tokenCall) run(ctx context.Context, c command.Call) (status int, err er
 			return failed, err
 		}
 		defer client.Close()
-		return succeeded, errors.Join(store.Leave(ctx, arg, now), endClaims(ctx, client, arg), endMemories(ctx, client, arg))
+		return succeeded, errors.Join(store.Leave(ctx, arg, now), endClaims(ctx, client, arg),
+			endMemories(ctx, client, arg))
 	case "return":
 		if known, err := store.Return(ctx, arg); err != nil || !known {
 			return failed, cmp.Or(err, command.Refusef("%.80q has not left", arg))

@@ -34,8 +34,9 @@ var flags = map[string]string{
 	"id": "RUN", "query.States": "-state", "query.Kinds": "-kind", "query.Labels": "-label", "query.For": "-as",
 	"query.ForkedFrom": "-forked-from", "reply.ID": "-question", "reply.Actor": "-as", "at.Actor": "-as",
 	"reply.Text": "the text", "reply.Value": "the value", "reply.Decision": "the decision",
-	"reply.AcceptRisk": "-accept-risk", "reply.Remember": "-remember",
-	"reply.Remember.Equal": "-same", "reply.Remember.Most": "-most", "reply.Remember.Any": "-any", "resume.Budget": "-turns and -tokens", "at.Answer": "the answer",
+	"reply.AcceptRisk": "-accept-risk", "reply.Remember": "-remember", "reply.Remember.Equal": "-same",
+	"reply.Remember.Most": "-most", "reply.Remember.Any": "-any", "resume.Budget": "-turns and -tokens",
+	"at.Answer": "the answer",
 }
 
 // flagOf is the flag for an argument of a call: -pool for query.Pool.
