@@ -321,7 +321,9 @@ export const german = {
     claim: (n, who) => `${who} hat Frage ${n} reserviert.`,
     release: (n, who) => `${who} hat die Reservierung von Frage ${n} beendet.`,
     reassign: (n, who) => `${who} hat Frage ${n} weitergegeben.`,
+    ask: (n) => `Über Frage ${n} entscheiden Personen.`,
   },
+  forgotten: (n, who) => `${who} hat die Entscheidung über Frage ${n} für spätere Aufrufe beendet.`,
   ended: { succeeded: "Der Lauf war erfolgreich.", failed: "Der Lauf ist gescheitert.",
     canceled: "Der Lauf wurde abgebrochen." },
 
