@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -233,7 +234,7 @@ func (r *NewReply) reply(now time.Time) lifecycle.Reply {
 	return reply
 }
 
-const maxMemory = 1 << 31 // seconds, so that no duration overflows
+const maxMemory = math.MaxInt32 // seconds, so that no duration overflows
 
 // actingFor returns the caller's client as the deputy of a person; empty: for themselves.
 func (c *caller) actingFor(person string) *lifecycle.Client {
