@@ -17,7 +17,7 @@ type Action string
 const (
 	ActionSubmit   Action = "submit"   // Submit, GetOrSubmit; Run is the run as it would be stored
 	ActionView     Action = "view"     // Get, Pending, History, Inherited, Usage, Wait, Events
-	ActionList     Action = "list"     // Runs, Inbox; once, with the filter in Query or Inbox
+	ActionList     Action = "list"     // Runs, SearchRuns, Inbox; once, with the filter in Query or Inbox
 	ActionReply    Action = "reply"    // Reply; Question is the answered one
 	ActionCancel   Action = "cancel"   // Cancel
 	ActionResume   Action = "resume"   // Resume
@@ -45,7 +45,7 @@ type Access struct {
 	Run *Run
 	// Question is open, or settled for a late reply.
 	Question *Question
-	// Query is the query of Runs.
+	// Query is the query of Runs or SearchRuns.
 	Query *Query
 	// Inbox is the query of Inbox, CountInbox and WatchInbox. To show people only their own questions,
 	// compare its For with Actor.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -72,7 +71,7 @@ type InboxCount struct {
 	More      bool
 }
 
-// MaxInboxRead is about how many runs one call of Inbox or CountInbox reads.
+// MaxInboxRead is about how many runs one call of Inbox, CountInbox or SearchRuns reads.
 const MaxInboxRead = 10_000
 
 // Inbox lists open questions, oldest first, and by number within a run. Across pages, each question
@@ -265,9 +264,8 @@ func (c *Client) checkInbox(ctx context.Context, q *InboxQuery) (place inboxPlac
 	if err := cmp.Or(c.check(ctx), validateQuery(&all)); err != nil {
 		return place, err
 	}
-	if len(q.Text) > MaxSearchText || !utf8.ValidString(q.Text) {
-		return place, &ArgumentError{"query.Text", quote(q.Text),
-			fmt.Sprintf("at most %d bytes of UTF-8", MaxSearchText), nil}
+	if err := validateText(q.Text); err != nil {
+		return place, err
 	}
 	place, err := readInboxPlace(q.After)
 	if err != nil {

@@ -120,19 +120,23 @@ func (d *Server) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], e
 }
 
 type Runs struct {
-	Runs []Run  `json:"runs" nullable:"false"`
-	Next string `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
+	Runs     []Run  `json:"runs" nullable:"false"`
+	Next     string `json:"next,omitempty" doc:"The after of the next page; missing at the end."`
+	Searched int    `json:"searched,omitempty" doc:"The number of runs that a search (q) has examined; with next, it stopped there."`
 }
 
 type listInput struct {
 	Paging
-	State      []string `query:"state,explode" doc:"A state to include; may be repeated."`
-	Pool       string   `query:"pool"`
-	Key        string   `query:"key"`
-	Held       bool     `query:"held" doc:"Only held runs."`
-	ForkedFrom string   `query:"forked_from" doc:"Only forks of the run with this id."`
-	Label      []string `query:"label,explode" doc:"name=value that a run must have; may be repeated."`
-	Newest     bool     `query:"newest" doc:"The newest first."`
+	State      []string  `query:"state,explode" doc:"A state to include; may be repeated."`
+	Pool       string    `query:"pool"`
+	Key        string    `query:"key"`
+	Held       bool      `query:"held" doc:"Only held runs."`
+	ForkedFrom string    `query:"forked_from" doc:"Only forks of the run with this id."`
+	Label      []string  `query:"label,explode" doc:"name=value that a run must have; may be repeated."`
+	Newest     bool      `query:"newest" doc:"The newest first."`
+	From       time.Time `query:"from" doc:"Only runs that were created at this time or later."`
+	Until      time.Time `query:"until" doc:"Only runs that were created before this time."`
+	Q          string    `query:"q" maxLength:"256" doc:"A text that the run must contain, ignoring case: in its id, title, labels, result, error or reason of a cancellation, or in the prompt of an open question. One request examines at most 10,000 runs, and reads no more after 200 ms."`
 }
 
 func (d *Server) list(ctx context.Context, c *caller, in *listInput) (*body[Runs], error) {
@@ -140,16 +144,27 @@ func (d *Server) list(ctx context.Context, c *caller, in *listInput) (*body[Runs
 	if err != nil {
 		return nil, err
 	}
-	q := lifecycle.Query{Pool: in.Pool, Key: in.Key, Held: in.Held, ForkedFrom: in.ForkedFrom, Labels: labels,
-		Newest: in.Newest, After: in.After, Limit: in.Limit}
+	q := lifecycle.SearchQuery{Query: lifecycle.Query{Pool: in.Pool, Key: in.Key, Held: in.Held,
+		ForkedFrom: in.ForkedFrom, Labels: labels, Newest: in.Newest, After: in.After, Limit: in.Limit},
+		Text: in.Q, From: in.From, Until: in.Until}
 	for _, state := range in.State {
 		q.States = append(q.States, lifecycle.State(state))
 	}
-	page, err := c.client.Runs(ctx, q)
+	if q.Text != "" {
+		left, err := d.countSearch(c)
+		if err != nil {
+			return nil, err
+		}
+		defer left()
+	}
+	page, err := c.client.SearchRuns(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	out := Runs{Runs: make([]Run, len(page.Runs)), Next: page.Next}
+	if q.Text != "" {
+		out.Searched = page.Searched
+	}
 	actor := c.client.WithPrincipals(ctx, c.actor)
 	for i := range page.Runs {
 		page.Runs[i].Output, page.Runs[i].FinalText = nil, "" // they may be large

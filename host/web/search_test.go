@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,6 +52,41 @@ func TestN7OwnAnswersAreListed(t *testing.T) {
 	require.Equal(t, 1, bobs.Searched)
 }
 
+// N7: runs are found by their text and the time of their creation, page by page.
+func TestN7RunsAreFoundByTextAndTime(t *testing.T) {
+	w := openFor(t)
+	for _, id := range []string{"pay-1", "other", "pay-2"} {
+		w.submit(id, "approval", "ada")
+	}
+	now := time.Now().UTC()
+	list := func(query string) (ids []string, page web.Runs) {
+		t.Helper()
+		a := w.send("GET", "/runs?newest=true"+query, "bob", "")
+		require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+		a.into(t, &page)
+		for i := range page.Runs {
+			ids = append(ids, page.Runs[i].ID)
+		}
+		return ids, page
+	}
+	ids, page := list("&q=PAY-")
+	require.Equal(t, []string{"pay-2", "pay-1"}, ids)
+	require.Equal(t, 3, page.Searched)
+	first, page := list("&q=pay-&limit=1")
+	second, page := list("&q=pay-&limit=1&after=" + page.Next)
+	require.Equal(t, ids, append(first, second...))
+	hour := func(n int) string { return now.Add(time.Duration(n) * time.Hour).Format(time.RFC3339Nano) }
+	ids, page = list("&from=" + hour(-1) + "&until=" + hour(1))
+	require.Len(t, ids, 3)
+	require.Zero(t, page.Searched, "a time is no search")
+	for _, query := range []string{"&until=" + hour(-1), "&from=" + hour(1), "&q=nothing"} {
+		ids, page = list(query)
+		require.Empty(t, ids, query)
+		require.Empty(t, page.Next)
+	}
+	require.Equal(t, http.StatusUnprocessableEntity, w.send("GET", "/runs?q="+strings.Repeat("x", 257), "bob", "").status)
+}
+
 // N7: a person has at most two searches at once; other people search all the same.
 func TestN7SearchesOfAPersonAreBounded(t *testing.T) {
 	begun, end := make(chan bool), make(chan bool)
@@ -69,6 +105,7 @@ func TestN7SearchesOfAPersonAreBounded(t *testing.T) {
 	}
 	require.Equal(t, "TOO_MANY_SEARCHES", w.send("GET", "/inbox?q=x", "bob", "").code(t))
 	require.Equal(t, "TOO_MANY_SEARCHES", w.send("GET", "/answers", "bob", "").code(t))
+	require.Equal(t, "TOO_MANY_SEARCHES", w.send("GET", "/runs?q=x", "bob", "").code(t))
 	require.Equal(t, http.StatusOK, w.send("GET", "/inbox", "bob", "").status, "a listing is no search")
 	require.Equal(t, http.StatusOK, w.send("GET", "/inbox?q=x", "ada", "").status)
 	close(end)

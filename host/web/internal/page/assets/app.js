@@ -63,6 +63,7 @@ function place() {
 function route() {
   const { view, run, question, filters } = place();
   if (view === "inbox") inbox.address(filters);
+  if (view === "runs") runList.address(filters);
   const at = `${view} ${run ?? ""} ${question}`;
   if (at === shownAt) return;
   const moved = shownAt !== "";

@@ -330,6 +330,9 @@ export const english = {
   heldOnly: "held",
   heldState: "held",
   labelFilter: "Label: name=value",
+  runSearch: "Search in runs",
+  createdFrom: "Created from",
+  createdUntil: "Created until",
   noRuns: "No runs match.",
   blocks: {
     retry: (b, until) => `Retry ${until ? `at ${until} ` : ""}after a failure${b.reason ? `: ${b.reason}` : ""}`,

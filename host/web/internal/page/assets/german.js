@@ -334,6 +334,9 @@ export const german = {
   heldOnly: "angehalten",
   heldState: "angehalten",
   labelFilter: "Label: Name=Wert",
+  runSearch: "In Läufen suchen",
+  createdFrom: "Erstellt ab",
+  createdUntil: "Erstellt bis",
   noRuns: "Keine passenden Läufe.",
   blocks: {
     retry: (b, until) => `Neuer Versuch ${until ? `um ${until} ` : ""}nach einem Fehler${b.reason ? `: ${b.reason}`

@@ -24,19 +24,29 @@ export class RunList {
     this.chosen = new Set();
     this.tags = "";
     const chip = (id, label) => h("button", { type: "button", class: "chip", "aria-pressed": "false",
-      onclick: (e) => this.toggle(id, e.currentTarget) }, label);
-    this.filter = h("input", { type: "search", placeholder: T.labelFilter, "aria-label": T.labelFilter,
-      onchange: () => this.reload() });
+      "data-state": id, onclick: () => this.toggle(id) }, label);
+    const field = (label) => h("input", { type: "search", placeholder: label, "aria-label": label,
+      onchange: () => this.changed() });
+    [this.search, this.filter] = [field(T.runSearch), field(T.labelFilter)];
+    const day = (label) => {
+      const input = h("input", { type: "date", id: newID("day"), max: "9999-12-31", onchange: () => this.changed() });
+      return [input, h("div", { class: "menu" }, h("label", { for: input.id }, label), input)];
+    };
+    const [first, last] = [day(T.createdFrom), day(T.createdUntil)];
+    [this.from, this.until] = [first[0], last[0]];
+    this.searched = h("p", { class: "note", role: "status", hidden: true });
     this.held = h("div", { class: "held-runs" });
     this.list = h("div");
     this.more = h("button", { type: "button", class: "more-rows", hidden: true, onclick: () => {
       this.pages++;
       this.reload();
     } }, T.more);
-    set(node, h("div", { class: "list-head" }, h("h1", null, T.runs), h("div", { class: "chips", role: "group",
-      "aria-label": T.byState }, chip("held", T.heldOnly), states.map((s) => chip(s, T.states[s]))), this.filter),
-    this.held, this.list, this.more);
-    follow(() => this.visible && this.read());
+    this.chips = h("div", { class: "chips", role: "group", "aria-label": T.byState }, chip("held", T.heldOnly),
+      states.map((s) => chip(s, T.states[s])));
+    set(node, h("div", { class: "list-head" }, h("h1", null, T.runs), this.search, this.chips, this.filter,
+      h("div", { class: "menus" }, first[1], last[1])), this.held, this.list, this.searched, this.more);
+    // A change does not repeat a search: the server would examine thousands of runs for each.
+    follow(() => this.visible && this.read(), () => !this.search.value);
   }
 
   setVisible(on) {
@@ -44,9 +54,48 @@ export class RunList {
     if (on) refresh();
   }
 
-  toggle(id, button) {
+  toggle(id) {
     if (!this.chosen.delete(id)) this.chosen.add(id);
-    button.setAttribute("aria-pressed", String(this.chosen.has(id)));
+    this.showChosen();
+    this.changed();
+  }
+
+  showChosen() {
+    for (const chip of this.chips.children) {
+      chip.setAttribute("aria-pressed", String(this.chosen.has(chip.dataset.state)));
+    }
+  }
+
+  // filters are the choices as they are written into the address.
+  filters() {
+    return { q: this.search.value.trim(), label: this.filter.value.trim(), from: this.from.value,
+      until: this.until.value, state: [...this.chosen] };
+  }
+
+  // address shows the choices of an address; without any, the address gets the current ones.
+  address(text) {
+    if (text === undefined) {
+      this.writeAddress();
+      return;
+    }
+    const all = new URLSearchParams(text);
+    const before = query(this.filters());
+    for (const [name, input] of [["q", this.search], ["label", this.filter], ["from", this.from],
+      ["until", this.until]]) input.value = all.get(name) ?? "";
+    this.chosen = new Set(all.getAll("state").filter((s) => s === "held" || states.includes(s)));
+    this.showChosen();
+    if (query(this.filters()) !== before) this.changed();
+  }
+
+  writeAddress() {
+    const path = location.hash.split("?")[0];
+    if (path.startsWith("#/runs")) history.replaceState(null, "", path + query(this.filters()));
+  }
+
+  // changed lists the runs anew, from the first page.
+  changed() {
+    this.pages = 1;
+    this.writeAddress();
     this.reload();
   }
 
@@ -99,19 +148,22 @@ export class RunList {
   async read() {
     const runs = [];
     const tags = [];
-    let after = "", stats = null;
+    let after = "", stats = null, searched = 0;
+    const { q, label, from, until: last } = this.filters();
     try {
-      const label = this.filter.value.trim();
       for (let i = 0; i < this.pages && (i === 0 || after); i++) {
         const { value, tag } = await getTagged("api/runs" + query({ newest: true, limit: 100, after, label,
-          held: this.chosen.has("held"), state: states.filter((s) => this.chosen.has(s)) }));
+          held: this.chosen.has("held"), state: states.filter((s) => this.chosen.has(s)), q, from: startOf(from),
+          until: startOf(last, 1) }));
         runs.push(...value.runs);
+        searched += value.searched ?? 0;
         tags.push(tag);
         after = value.next;
       }
       stats = await get("api/stats").catch((e) => { if (e instanceof Problem) return null; throw e; });
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
+      this.tags = "";
       set(this.list, h("p", { class: "empty", role: "alert" }, problemText(e)));
       return;
     }
@@ -119,6 +171,9 @@ export class RunList {
     if (text === this.tags) return;
     this.tags = text;
     this.more.hidden = !after;
+    set(this.more, q ? T.searchOn : T.more);
+    this.searched.hidden = !q;
+    set(this.searched, T.runsSearched(searched));
     this.showHeld(runs.filter((run) => run.block?.kind === "held"));
     const focused = document.activeElement?.dataset?.key;
     const row = (run) => h("a", { class: "row", "data-key": run.id, href: `#/runs/${encodeURIComponent(run.id)}`,
@@ -131,6 +186,13 @@ export class RunList {
       : h("p", { class: "empty" }, T.noRuns));
     if (focused) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
+}
+
+// startOf returns when a day, or one some days later, begins here; empty without a day.
+function startOf(day, later = 0) {
+  const at = new Date(`${day}T00:00`);
+  at.setDate(at.getDate() + later);
+  return Number.isNaN(at.getTime()) ? "" : at.toISOString();
 }
 
 // decideHeld decides about each run, and returns the texts of the refusals.
