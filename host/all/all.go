@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,7 +178,11 @@ func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.
 		return nil, errors.New("all: there are endpoints for notices, and no Notices.Queue to store them in")
 	}
 	cmp.Or(h.Web.Logger, slog.Default()).Info("all: serving", "page", base+prefix+"/")
-	frontEnd := web.Handler(lc.Client, h.Web)
+	options := h.Web
+	if options.Notices == nil && notices != nil {
+		options.Notices = deadLetters{notices}
+	}
+	frontEnd := web.Handler(lc.Client, options)
 	mux := http.NewServeMux()
 	mux.Handle(prefix+"/", frontEnd)
 	if h.Routes != nil {
@@ -264,4 +269,45 @@ func (h *Host) notices(ctx context.Context, client *lifecycle.Client, links *lin
 		}
 	}
 	return notifier, nil
+}
+
+// deadLetters shows operators the dead letters of a notifier.
+type deadLetters struct{ notifier *notify.Notifier }
+
+func (d deadLetters) DeadLetters(ctx context.Context, limit int) (all []web.DeadLetter, _ error) {
+	status, err := d.notifier.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range status {
+		name := status[i].Endpoint
+		if status[i].Dead == 0 || len(all) == limit {
+			continue
+		}
+		found, err := d.notifier.DeadLetters(ctx, name, notify.Key{}, limit-len(all))
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			l := &found[i]
+			all = append(all, web.DeadLetter{Endpoint: name, ID: l.ID(), RunID: l.RunID, Attempts: l.Attempts,
+				Died: l.Died, Reason: l.Reason})
+		}
+	}
+	return all, nil
+}
+
+func (d deadLetters) Resend(ctx context.Context, endpoint, id string) error {
+	status, err := d.notifier.Status(ctx)
+	if err != nil {
+		return err
+	}
+	known := slices.ContainsFunc(status, func(s notify.Status) bool { return s.Endpoint == endpoint })
+	if _, err := notify.ParseID(id); err != nil || !known {
+		return lifecycle.ErrNotFound
+	}
+	if err = d.notifier.Resend(ctx, endpoint, id); errors.Is(err, notify.ErrNoDeadLetter) {
+		return lifecycle.ErrNotFound
+	}
+	return err
 }

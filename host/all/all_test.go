@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -55,10 +56,25 @@ func request(t *testing.T, method, address, kind, body string) (status int, text
 	return res.StatusCode, string(all)
 }
 
+// buried is a queue with a dead letter.
+func buried(t *testing.T) notify.Queue {
+	t.Helper()
+	q, now := notify.NewMemory(), time.Now()
+	body, err := json.Marshal(lifecycle.Event{RunID: "old", Seq: 1})
+	require.NoError(t, err)
+	require.NoError(t, q.Add(t.Context(), "old", []notify.Entry{{RunID: "old", Seq: 1, Body: body}}, now))
+	claimed, _, err := q.Claim(t.Context(), "old", now, now.Add(time.Minute), 1)
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	require.NoError(t, q.Bury(t.Context(), "old", claimed[0], now, "no such host"))
+	return q
+}
+
 // L2, L3, L4, L5: one call serves page, API, links, notices and telemetry, and ends in order.
 func TestL2OneCallServesAWholeHost(t *testing.T) {
 	metrics := sdkmetric.NewManualReader()
 	letters, served := make(chan string, 1), make(chan error, 1)
+	queue, resent := buried(t), make(chan string, 1)
 	var client *lifecycle.Client
 	var address net.Addr
 	ready := make(chan struct{})
@@ -69,7 +85,7 @@ func TestL2OneCallServesAWholeHost(t *testing.T) {
 			Lifecycle: lifecycle.Config{Store: memory.New(), Engine: shipper, Forgiving: true},
 			Address:   "127.0.0.1:0",
 			LinkKeys:  []link.Key{{ID: "1", Secret: []byte(strings.Repeat("s", link.MinSecret))}},
-			Notices:   notify.Config{Queue: notify.NewMemory()},
+			Notices:   notify.Config{Queue: queue},
 			Endpoints: func(client *lifecycle.Client, links *link.Links) ([]notify.Endpoint, error) {
 				letter := func(ctx context.Context, n notify.Notice) error {
 					q, err := notify.OpenQuestion(ctx, client, n)
@@ -80,7 +96,14 @@ func TestL2OneCallServesAWholeHost(t *testing.T) {
 					letters <- letter
 					return err
 				}
-				return []notify.Endpoint{{Name: "ada", Sender: notify.SenderFunc(letter)}}, nil
+				again := func(_ context.Context, n notify.Notice) error {
+					if n.Event.RunID == "old" {
+						resent <- n.Event.RunID
+					}
+					return nil
+				}
+				return []notify.Endpoint{{Name: "ada", Sender: notify.SenderFunc(letter)},
+					{Name: "old", Sender: notify.SenderFunc(again)}}, nil
 			},
 			Telemetry: &otel.Config{Metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(metrics))},
 			Routes: func(mux *http.ServeMux, client *lifecycle.Client) {
@@ -117,6 +140,17 @@ func TestL2OneCallServesAWholeHost(t *testing.T) {
 	run, err := client.Wait(t.Context(), "r")
 	require.NoError(t, err)
 	require.Equal(t, "shipped", run.FinalText)
+
+	_, text = request(t, http.MethodGet, base+"/interlude/api/notices/dead", "", "")
+	require.Contains(t, text, `"endpoint":"old","id":"old/1"`)
+	for _, want := range []int{http.StatusNoContent, http.StatusNotFound} {
+		status, text = request(t, http.MethodPost, base+"/interlude/api/notices/resend", "application/json",
+			`{"endpoint":"old","id":"old/1"}`)
+		require.Equal(t, want, status, text)
+		if want == http.StatusNoContent {
+			require.Equal(t, "old", <-resent)
+		}
+	}
 
 	var reported metricdata.ResourceMetrics
 	require.NoError(t, metrics.Collect(t.Context(), &reported))

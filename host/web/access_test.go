@@ -43,6 +43,8 @@ var routes = []struct {
 	{"GET", "/stats", "", false},
 	{"GET", "/feeds", "", false},
 	{"POST", "/feeds/f/next", `{"wait_sec":1}`, false},
+	{"GET", "/notices/dead", "", false},
+	{"POST", "/notices/resend", `{"endpoint":"e","id":"r/1"}`, false},
 	{"POST", "/runs", `{"prompt":"Another."}`, false},
 	{"POST", "/runs/r/fork", `{"reply":"no"}`, false},
 	{"POST", "/runs/r/questions/1/reply", `{"text":"yes"}`, false},

@@ -30,6 +30,7 @@ func (d *Server) routes() {
 	get(a, "get-stats", "/stats", "Statistics of runs, pools and engines", d.stats)
 	get(a, "list-nodes", "/nodes", "The nodes that execute runs, and nodes that left", d.nodes)
 	get(a, "list-feeds", "/feeds", "The feeds and their backlog", d.feeds)
+	get(a, "list-dead-letters", "/notices/dead", "Notices that are no longer sent", d.deadLetters)
 	d.followRoute(a)
 	d.watchRoute(a)
 	d.nextRoute(a)
@@ -47,6 +48,7 @@ func (d *Server) routes() {
 	change(a, "extend", "/runs/{id}/questions/{question}/extend", "Move the end of a question's own wait", d.extend)
 	change(a, "cancel-run", "/runs/{id}/cancel", "Cancel a run in any state", d.cancel)
 	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)
+	change(a, "resend-notice", "/notices/resend", "Send a dead letter again", d.resend)
 	register(a, a.operation(http.MethodPost, "render", "/render", "Parse Markdown for display"), d.render)
 
 	d.serveDocument(a.huma)

@@ -38,6 +38,9 @@ type Options struct {
 	// the caller. Prepare should be deterministic: otherwise a repeated request conflicts with the
 	// first.
 	Prepare func(*http.Request, *lifecycle.Spec) error
+	// Notices lets operators see notices that were not accepted, and send them again. Nil: there are
+	// none.
+	Notices Notices
 	// Origins are other sites whose pages may make requests with a person's cookies, for example
 	// "https://desk.example.com". Empty: only pages of the same origin.
 	Origins []string

@@ -2,11 +2,14 @@ package page_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -325,6 +329,67 @@ func TestL1ALookAtAQuestionIsBounded(t *testing.T) {
 	}
 	ada.sees("No. 1: ")
 	ada.seesNot("Earlier questions")
+}
+
+// N7: an operator finds runs by text and day; the address keeps the search.
+func TestN7AnOperatorFindsRuns(t *testing.T) {
+	w := openWorld(t)
+	for _, id := range []string{"pay-1", "other", "pay-2"} {
+		w.ask(lifecycle.Spec{ID: id}, confirm("Really?"))
+	}
+	ada := w.open("ada", "#/runs")
+	shows := func(want string) {
+		t.Helper()
+		ada.until(`[...document.querySelectorAll("#runs a.row")].map((a) => a.dataset.key).join() === ` + quote(want))
+	}
+	shows("pay-2,other,pay-1")
+	ada.write("Search in runs", "PAY\r")
+	shows("pay-2,pay-1")
+	ada.sees("3 runs searched.")
+	ada.until(`location.hash === "#/runs?q=PAY"`)
+	ada.reload()
+	shows("pay-2,pay-1")
+	ada.run(`location.hash = "#/runs?from=2000-01-01&until=2000-12-31"`)
+	ada.sees("No runs match.")
+	ada.until(`document.querySelector("#runs input[type=search]").value === ""`)
+	ada.run(`location.hash = "#/runs?q=other&from=2000-01-01&state=waiting_user"`)
+	shows("other")
+	ada.run(`document.querySelector("#runs a.row").click()`)
+	ada.until(`location.hash === "#/runs/other?q=other&from=2000-01-01&state=waiting_user"`)
+	ada.pictures("found")
+	ada.accessibleInBoth("found runs")
+}
+
+// letters are dead letters of notices.
+type letters struct {
+	mu  sync.Mutex
+	all []web.DeadLetter // guarded by mu
+}
+
+func (l *letters) DeadLetters(context.Context, int) ([]web.DeadLetter, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all), nil
+}
+
+func (l *letters) Resend(_ context.Context, endpoint, id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, func(d web.DeadLetter) bool { return d.Endpoint == endpoint && d.ID == id })
+	return nil
+}
+
+// N7: an operator sees the notices that were not accepted, and sends them again.
+func TestN7AnOperatorSendsADeadLetterAgain(t *testing.T) {
+	w := openWorldOf(t, web.Options{Notices: &letters{all: []web.DeadLetter{{Endpoint: "mail", ID: "pay-1/3",
+		RunID: "pay-1", Attempts: 5, Died: time.Now().Add(-time.Hour), Reason: "no such host"}}}})
+	ada := w.open("ada", "#/system")
+	ada.sees("Notices that were not accepted")
+	ada.sees("no such host")
+	ada.pictures("dead")
+	ada.accessibleInBoth("dead letters")
+	ada.press("Send again")
+	ada.seesNot("Notices that were not accepted")
 }
 
 // N7: an operator decides about several held runs at once, sees the code of a failed run, continues

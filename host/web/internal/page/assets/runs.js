@@ -44,7 +44,7 @@ export class RunList {
     this.chips = h("div", { class: "chips", role: "group", "aria-label": T.byState }, chip("held", T.heldOnly),
       states.map((s) => chip(s, T.states[s])));
     set(node, h("div", { class: "list-head" }, h("h1", null, T.runs), this.search, this.chips, this.filter,
-      h("div", { class: "menus" }, first[1], last[1])), this.held, this.list, this.searched, this.more);
+      h("div", { class: "menus days" }, first[1], last[1])), this.held, this.list, this.searched, this.more);
     // A change does not repeat a search: the server would examine thousands of runs for each.
     follow(() => this.visible && this.read(), () => !this.search.value);
   }

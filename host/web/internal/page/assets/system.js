@@ -1,8 +1,8 @@
 // For operators: the load, the nodes, and full pools.
 
 import { T } from "./texts.js";
-import { Problem, get } from "./api.js";
-import { h, set, shown } from "./dom.js";
+import { Problem, get, post } from "./api.js";
+import { button, h, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
 import { problemText } from "./question.js";
@@ -25,18 +25,18 @@ export class SystemView {
   }
 
   async read() {
-    let stats, feeds, nodes;
+    let stats, feeds, nodes, dead;
     const optional = (path, none) => get(path).catch((e) => { if (e instanceof Problem) return none; throw e; });
     try {
       stats = await get("api/stats");
-      [{ feeds }, { nodes }] = await Promise.all([optional("api/feeds", { feeds: [] }),
-        optional("api/nodes", { nodes: [] })]);
+      [{ feeds }, { nodes }, dead] = await Promise.all([optional("api/feeds", { feeds: [] }),
+        optional("api/nodes", { nodes: [] }), optional("api/notices/dead", { dead_letters: [] })]);
     } catch (e) {
       if (!(e instanceof Problem)) throw e;
       set(this.node, h("h1", null, T.system), h("p", { class: "empty", role: "alert" }, problemText(e)));
       return;
     }
-    const text = stringify([stats, feeds, nodes]);
+    const text = stringify([stats, feeds, nodes, dead]);
     if (text === this.text) return;
     this.text = text;
     const number = (label, value, bad, time) => h("div", { class: bad && value > 0 ? "figure bad" : "figure" },
@@ -50,7 +50,27 @@ export class SystemView {
     h("h2", null, T.pools), stats.pools.length ? h("ul", { class: "pools" }, stats.pools.map((p) => this.pool(p)))
       : h("p", { class: "muted" }, T.noPools),
     stats.engines.length ? this.engines(stats.engines) : null, nodes.length ? this.nodes(nodes) : null,
-    feeds.length ? this.feeds(feeds) : null);
+    feeds.length ? this.feeds(feeds) : null, dead.dead_letters.length ? this.dead(dead) : null);
+  }
+
+  dead({ dead_letters: all, more }) {
+    const row = ({ endpoint, id, run_id: run, died, reason }) => {
+      const refused = h("span", { role: "status" });
+      const again = async () => {
+        try {
+          await post("api/notices/resend", { endpoint, id });
+          refresh();
+        } catch (e) {
+          set(refused, said(e instanceof Problem ? problemText(e) : T.notReached));
+        }
+      };
+      return h("tr", null, h("th", { scope: "row", dir: "auto" },
+        h("a", { href: `#/runs/${encodeURIComponent(run)}` }, shown(run))), h("td", { dir: "auto" }, shown(endpoint)),
+      h("td", null, since(died)), h("td", { dir: "auto" }, prose(reason)),
+      h("td", null, button(T.resend, "small", again), refused));
+    };
+    return [this.table(T.deadLetters, T.deadColumns, all.map(row)),
+      more ? h("p", { class: "muted" }, T.moreDead) : null];
   }
 
   nodes(all) {
