@@ -267,9 +267,28 @@ func ambiguous(in map[string]any, name string) bool {
 	return false
 }
 
+// unambiguous reports whether no object in v has members that differ only in case: their order, which
+// the digest does not have, could say which one counts.
+func unambiguous(v any) bool {
+	switch in := v.(type) {
+	case map[string]any:
+		names := make(map[string]bool, len(in))
+		for name, inner := range in {
+			name = strings.ToLower(strings.ToUpper(name))
+			if names[name] || !unambiguous(inner) {
+				return false
+			}
+			names[name] = true
+		}
+	case []any:
+		return !slices.ContainsFunc(in, func(v any) bool { return !unambiguous(v) })
+	}
+	return true
+}
+
 func digestAt(arguments any, path string) (string, bool) {
 	v, ok := valueAt(arguments, path)
-	if !ok {
+	if !ok || !unambiguous(v) {
 		return "", false
 	}
 	body, err := encodeCanonical(v)

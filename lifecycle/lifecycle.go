@@ -99,8 +99,8 @@ type Config struct {
 	PolicyTimeout time.Duration
 	// Remember lets people approve later calls of the same tool in the same run, too, for this long at
 	// most (Reply.Remember, Client.Forget). Set it on all nodes and clients. A node uses a remembered
-	// decision where the Policy leaves a call to people as they were asked; a refusal by the Policy ends
-	// the run's remembered decisions about that tool. Authorize is not called for its uses.
+	// decision that is not older than this, where the Policy returns the zero Ruling; a refusal by the
+	// Policy ends the run's remembered decisions about that tool. Authorize is not called for its uses.
 	//
 	// 0: not allowed, and what is remembered is not used. Earlier releases cannot read a run that
 	// remembers a decision: set it after their nodes have been replaced.
@@ -145,7 +145,7 @@ func New(cfg Config) (*Lifecycle, error) {
 	}
 	c.proc.Engines = engines
 	c.proc.Host = decide.HostDefaults{OnInterrupt: cfg.OnInterrupt, Hold: cfg.Hold, Retry: cfg.Retry,
-		Recall: cfg.Remember > 0}
+		Recall: cfg.Remember}
 	c.proc.Member = c.deputies.isMember
 	if cfg.Policy != nil {
 		c.proc.Policy, c.proc.Host.HideFor = cfg.Policy, cfg.PolicyTimeout

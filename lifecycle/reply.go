@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		return Receipt{}, err
 	}
 	reply.Actor = withFoldedPrincipal(actor)
-	if err := cmp.Or(validateReply(&reply), c.limitMemory(&reply)); err != nil {
+	if err := validateReply(&reply); err != nil {
 		return Receipt{}, err
 	}
 	var run Run
@@ -61,6 +60,9 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 		if !status.open {
 			receipt = status.receipt
 			return nil, status.refusal
+		}
+		if err := c.limitMemory(&reply); err != nil { // a repeated reply gets its receipt all the same
+			return nil, err
 		}
 		cm, err := decide.Reply(&run, reply, c.proc.Now())
 		if err != nil {

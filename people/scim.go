@@ -114,6 +114,12 @@ func (s *SCIM) Person(ctx context.Context, id string) (Person, error) {
 	return c.person(id)
 }
 
+// Member reports whether the directory has the person (lifecycle.Members).
+func (s *SCIM) Member(ctx context.Context, id string) (bool, error) {
+	c, err := s.current(ctx)
+	return err == nil && c.people[id] != nil, err
+}
+
 // Principals returns the people whose deputy the person is at that time, by ID.
 func (s *SCIM) Principals(ctx context.Context, id string, at time.Time) ([]interaction.Principal, error) {
 	c, err := s.current(ctx)

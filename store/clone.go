@@ -80,11 +80,11 @@ func CloneJournal(entries []interaction.JournalEntry) []interaction.JournalEntry
 	return entries
 }
 
-// cloneAnswer replaces everything that the answer shares by a copy.
 func cloneMemory(m *interaction.Memory) {
 	m.Equal, m.Most, m.To = slices.Clone(m.Equal), slices.Clone(m.Most), m.To.Clone()
 }
 
+// cloneAnswer replaces everything that the answer shares by a copy.
 func cloneAnswer(a *interaction.Answer) {
 	if a.Auto != nil {
 		auto := *a.Auto

@@ -182,8 +182,12 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 		return h.explain("directory", err)
 	}
 	var authorize lifecycle.Authorize
+	members := directory // they know who has left, also without a directory
 	if people != nil {
-		authorize, directory = people.Authorize, people.Directory(directory)
+		authorize, members = people.Authorize, people.Directory(directory)
+		if directory != nil {
+			directory = members
+		}
 	}
 	rules, err := h.loadPolicy()
 	if err != nil {
@@ -200,7 +204,7 @@ func (s *serving) serve(ctx context.Context, c command.Call) (err error) {
 	defer probes.close()
 	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engines[h.Agent], Engines: engines, Pools: h.Pools,
 		Dir: h.Dir, Forgiving: true, Logger: log, Observer: probes.observer(),
-		Authorize: authorize, Policy: rules, Remember: remember, Directory: directory})
+		Authorize: authorize, Policy: rules, Remember: remember, Directory: members})
 	if err != nil {
 		return h.explain("invalid configuration", err)
 	}

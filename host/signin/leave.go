@@ -62,16 +62,23 @@ func (s *Store) Authorize(ctx context.Context, access lifecycle.Access) error {
 }
 
 // Directory returns d without the deputyships of and for people who have left. If d is a
-// people.Directory, so is the result, and it does not list people who have left. If d is nil, so
-// is the result.
+// people.Directory, so is the result, and it does not list people who have left. If d is nil, no
+// one has a deputy.
 func (s *Store) Directory(d lifecycle.Directory) lifecycle.Directory {
 	if d == nil {
-		return nil
+		d = nobody{}
 	}
 	if all, ok := d.(people.Directory); ok {
 		return present{directory{s, d}, all}
 	}
 	return directory{s, d}
+}
+
+// nobody is a directory without deputies.
+type nobody struct{}
+
+func (nobody) Principals(context.Context, string, time.Time) ([]lifecycle.Principal, error) {
+	return nil, nil
 }
 
 type directory struct {

@@ -18,8 +18,9 @@ type HostDefaults struct {
 	// HideFor is how long approvals are hidden from people while the host's interaction.Policy
 	// decides; 0 without one.
 	HideFor time.Duration
-	// Recall hides approvals that a remembered decision covers until it is used.
-	Recall bool
+	// Recall hides approvals that a remembered decision covers until it is used: for this long after it
+	// was made. 0: never.
+	Recall time.Duration
 }
 
 func (d HostDefaults) onInterruptOf(run *store.Run) store.OnInterrupt {

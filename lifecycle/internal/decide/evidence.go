@@ -119,7 +119,7 @@ func (ev *Evidence) effects() effects {
 
 func (ev *Evidence) asking(node string) asking {
 	return asking{node: node, question: ev.question, siblings: ev.siblings, rule: ev.rule, hideFor: ev.host.HideFor,
-		recall: ev.host.Recall}
+		recall: ev.host.Recall > 0}
 }
 
 // Said returns the turn's final text as an intermediate message, or nil without text.

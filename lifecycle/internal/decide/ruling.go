@@ -17,16 +17,16 @@ var ErrNoPolicy = errors.New("lifecycle: the host's policy does not decide the q
 // ErrNotRemembered: no remembered decision of the run covers the question, or has this number.
 var ErrNotRemembered = errors.New("lifecycle: no such decision is remembered")
 
-// Recall approves an open question that is hidden by the oldest remembered decision that covers it.
+// Recall approves an open question that is hidden by the remembered decision with that number.
 // ErrNoPolicy: the question is not hidden (any more).
-func Recall(run *store.Run, number int, now time.Time) (*store.Commit, error) {
+func Recall(run *store.Run, number, memory int, now time.Time) (*store.Commit, error) {
+	now = Later(now, run.UpdatedAt)
 	q := run.OpenQuestion(number)
-	if q == nil || q.HiddenFor == 0 {
+	if q == nil || !q.Hidden(now) {
 		return nil, ErrNoPolicy
 	}
-	now = Later(now, run.UpdatedAt)
-	m := run.MemoryFor(q, now)
-	if m == nil {
+	m := run.Memory(memory)
+	if m == nil || !m.Covers(q, now) {
 		return nil, ErrNotRemembered
 	}
 	return settle(run, q, interaction.Reply{ID: number, Decision: interaction.Approve, Actor: m.By()}, now)

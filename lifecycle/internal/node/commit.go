@@ -136,12 +136,15 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 		return commitUnknown, nil
 	}
 	if forgotten := t.forgotten(&stored); forgotten > 0 {
-		ours := stored.Version > t.record.Version+forgotten
-		*t.record = stored
-		if ours {
-			return commitStored, nil
+		if stored.Version == t.record.Version+forgotten {
+			*t.record = stored
+			return commitNotStored, nil
 		}
-		return commitNotStored, nil
+		if run.State != stored.State || !sameJournal(run, &stored) { // a transaction's, or what supersedes it
+			return runChanged, nil
+		}
+		*t.record = stored
+		return commitStored, nil
 	}
 	if !t.isCommitted(run, &stored) {
 		return runChanged, nil

@@ -50,7 +50,7 @@ func newPolicies(cfg *Config) *policies {
 }
 
 // decides reports whether this node decides approvals: by the host's policy or remembered decisions.
-func (p *policies) decides() bool { return p.Policy != nil || p.Host.Recall }
+func (p *policies) decides() bool { return p.Policy != nil || p.Host.Recall > 0 }
 
 // note lets the policy decide about the run's hidden approvals. It does not block.
 func (p *policies) note(run *store.Run) {
@@ -207,31 +207,37 @@ type verdict struct {
 // carryOut decides the question by the ruling. A remembered decision counts where the policy has nothing
 // to say.
 func (p *policies) carryOut(ctx context.Context, run *store.Run, question int, said *verdict) (*store.Commit, error) {
-	r := &said.ruling
-	if p.Host.Recall && !said.failed && r.Decision == "" && r.To == nil && r.Need == 0 && p.admits(ctx, run, question) {
-		if cm, err := decide.Recall(run, question, p.Now()); !errors.Is(err, decide.ErrNotRemembered) {
-			return cm, err
+	if p.Host.Recall > 0 && !said.failed && said.ruling == (interaction.Ruling{}) {
+		if m := p.memoryFor(ctx, run, question); m > 0 {
+			if cm, err := decide.Recall(run, question, m, p.Now()); !errors.Is(err, decide.ErrNotRemembered) {
+				return cm, err
+			}
 		}
 	}
-	return decide.Ruling(run, question, *r, p.Now())
+	return decide.Ruling(run, question, said.ruling, p.Now())
 }
 
-// admits reports whether the person whose decision covers the question still belongs to the host.
-func (p *policies) admits(ctx context.Context, run *store.Run, question int) bool {
+// memoryFor returns the oldest remembered decision that covers the question, is within the host's limit,
+// and whose person still belongs to the host; 0 without one.
+func (p *policies) memoryFor(ctx context.Context, run *store.Run, question int) int {
 	q := run.OpenQuestion(question)
 	if q == nil {
-		return true
+		return 0
 	}
-	m := run.MemoryFor(q, p.Now())
-	if m == nil {
-		return true
+	ctx, cancel := context.WithTimeout(ctx, q.HiddenUntil().Sub(p.Now()))
+	defer cancel()
+	for i := range run.Remembered {
+		m := &run.Remembered[i]
+		if now := p.Now(); !m.Covers(q, now) || !now.Before(m.At.Add(p.Host.Recall)) {
+			continue
+		}
+		err := p.Member(ctx, m.Actor)
+		if err == nil {
+			return m.ID
+		}
+		p.Log.Warn("a remembered decision is not used", "run", run.ID, "question", question, "of", m.ID, "err", err)
 	}
-	err := p.Member(ctx, m.Actor)
-	if err != nil {
-		p.Log.Warn("a remembered decision is not used; people decide", "run", run.ID, "question", question, "of",
-			m.ID, "err", err)
-	}
-	return err == nil
+	return 0
 }
 
 // rulingOn asks the policy about the question. ok is false if people see the question first, or the node
