@@ -143,7 +143,8 @@ var tokenVerb = command.Verb{
 	Does: "manage the tokens of programs, and end everything of a person who leaves",
 	More: "A token is printed once, and stored as a hash. serve accepts it if sign_in in its file has stored_tokens " +
 		"or openid. leave ends all tokens, sessions, claims, deputyships and remembered decisions of a person, and " +
-		"refuses new ones and every other call, until return. It reaches hosts within five seconds: repeat it if the person was at work.",
+		"refuses new ones and every other call, until return. It reaches hosts within five seconds: repeat " +
+		"it if the person was at work.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		t := &tokenCall{db: console.NewDatabase(f)}
 		f.StringVar(&t.scope, "scope", string(signin.ScopeAnswer), "the `calls` that the token permits: view, answer or "+

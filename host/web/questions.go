@@ -261,7 +261,8 @@ type replyInput struct {
 
 func (d *Server) reply(ctx context.Context, c *caller, in *replyInput) (*created[Receipt], error) {
 	if m := in.Body.Remember; m != nil && !m.Until.IsZero() && m.Seconds != 0 {
-		return nil, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT", "remember needs either until or seconds, not both.")
+		return nil, newProblem(http.StatusBadRequest, "INVALID_ARGUMENT",
+			"remember needs either until or seconds, not both.")
 	}
 	reply := in.Body.reply(c.client.Now())
 	reply.ID, reply.Key = in.Question, in.Key
