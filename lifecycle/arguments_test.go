@@ -19,7 +19,7 @@ import (
 )
 
 // withoutArguments are the calls that a caller can give nothing wrong, or that return no error.
-var withoutArguments = []string{"Close", "Stuck", "On", "Feeds", "Now", "WithPrincipals"}
+var withoutArguments = []string{"Close", "Stuck", "On", "Feeds", "MaxRemember", "Now", "WithPrincipals"}
 
 // wrongCall is one call with one wrong argument.
 type wrongCall struct {

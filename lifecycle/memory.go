@@ -32,6 +32,9 @@ func badMemory(value, want string) error {
 	return &ArgumentError{"reply.Remember", value, want, &FieldError{Field: "Remember", Value: value, Want: want}}
 }
 
+// MaxRemember returns Config.Remember: how long a decision can be remembered at most. 0: not at all.
+func (c *Client) MaxRemember() time.Duration { return c.remember }
+
 // Forget ends a remembered decision (Run.Remembered), named by the number of its question: it approves
 // no later call. It may be called in any state of the run, by everyone whom Authorize allows
 // ActionForget.

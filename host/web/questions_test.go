@@ -238,7 +238,7 @@ func TestN9ADecisionIsRememberedOverHTTP(t *testing.T) {
 	asks := engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 		turns++
 		tool := []string{"pay", "pay", "mail", "pay"}[min(turns-1, 3)]
-		subject := &engine.Subject{Tool: tool, Arguments: json.RawMessage(`{"eur":5,"to":"bob"}`)}
+		subject := &engine.Subject{Tool: tool, Arguments: json.RawMessage(`{"eur":5,"to":"bob"}`), Risk: "new"}
 		return engine.Ask(engine.Question{Kind: lifecycle.Approval, Prompt: "Go on?", Subject: subject}), nil
 	})
 	w := open(t, lifecycle.Config{Engines: map[string]engine.Engine{"calls": asks}, Remember: time.Hour},
@@ -248,11 +248,11 @@ func TestN9ADecisionIsRememberedOverHTTP(t *testing.T) {
 	const question = "/runs/r/questions/1/"
 	for _, remember := range []string{`{}`, `{"seconds":7200}`, `{"seconds":60,"equal":["eur"]}`,
 		`{"seconds":60,"most":[{"path":"/eur","limit":"4"}]}`} {
-		require.Equal(t, "INVALID_REPLY", w.send("POST", question+"reply", "ada", `{"decision":"approve","remember":`+
-			remember+`}`).code(t), remember)
+		require.Equal(t, "INVALID_REPLY", w.send("POST", question+"reply", "ada",
+			`{"decision":"approve","accept_risk":true,"remember":`+remember+`}`).code(t), remember)
 	}
-	a := w.send("POST", question+"reply", "ada", `{"decision":"approve","remember":{"seconds":3600,"equal":["/to"],`+
-		`"most":[{"path":"/eur","limit":"50"}]}}`)
+	a := w.send("POST", question+"reply", "ada", `{"decision":"approve","accept_risk":true,"remember":{"seconds":3600,`+
+		`"equal":["/to"],"most":[{"path":"/eur","limit":"50"}]}}`)
 	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
 	var run web.Run
 	asked := 0
@@ -268,8 +268,8 @@ func TestN9ADecisionIsRememberedOverHTTP(t *testing.T) {
 	w.send("GET", "/runs/r", "bob", "").into(t, &run)
 	require.Len(t, run.Remembered, 1)
 	m := run.Remembered[0]
-	require.Equal(t, []any{1, "pay", "ada", []string{"/to"}, []web.Limit{{Path: "/eur", Limit: "50"}}},
-		[]any{m.Question, m.Tool, m.Actor, m.Equal, m.Most})
+	require.Equal(t, []any{1, "pay", "new", "ada", []string{"/to"}, []web.Limit{{Path: "/eur", Limit: "50"}}},
+		[]any{m.Question, m.Tool, m.Risk, m.Actor, m.Equal, m.Most})
 	var record web.Record
 	w.send("GET", "/runs/r/questions/2", "bob", "").into(t, &record)
 	require.Equal(t, []string{"memory:1", "memory", "approve"}, []string{record.Actor, record.Via, record.Decision})
@@ -278,4 +278,7 @@ func TestN9ADecisionIsRememberedOverHTTP(t *testing.T) {
 	run = web.Run{}
 	w.send("GET", "/runs/r", "bob", "").into(t, &run)
 	require.Empty(t, run.Remembered)
+	var me web.Me
+	w.send("GET", "/me", "ada", "").into(t, &me)
+	require.EqualValues(t, 3600, me.Remember)
 }

@@ -67,6 +67,7 @@ type Block struct {
 type Memory struct {
 	Question int       `json:"question" doc:"The question that was decided."`
 	Tool     string    `json:"tool"`
+	Risk     string    `json:"risk,omitempty" doc:"The risk that was acknowledged."`
 	Equal    []string  `json:"equal,omitempty" nullable:"false" doc:"JSON pointers to arguments that must be as in the question; empty text: all."`
 	Most     []Limit   `json:"most,omitempty" nullable:"false"`
 	Actor    string    `json:"actor" doc:"Who decided."`
@@ -272,7 +273,7 @@ func showRun(r *lifecycle.Run, actor lifecycle.Actor, now time.Time) Run {
 }
 
 func showMemory(m *lifecycle.Memory) Memory {
-	v := Memory{Question: m.ID, Tool: m.Tool, Actor: m.Actor, Via: m.Via, At: m.At, Until: m.Until}
+	v := Memory{Question: m.ID, Tool: m.Tool, Risk: m.Risk, Actor: m.Actor, Via: m.Via, At: m.At, Until: m.Until}
 	for i := range m.Equal {
 		v.Equal = append(v.Equal, m.Equal[i].Path)
 	}

@@ -15,6 +15,7 @@ import (
 var unasked = map[string]string{
 	"As":             "it reads and changes no run",
 	"Close":          "it reads and changes no run",
+	"MaxRemember":    "it reads and changes no run",
 	"Now":            "it reads and changes no run",
 	"On":             "it reads and changes no run",
 	"Ready":          "it reads and changes no run",

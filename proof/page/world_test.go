@@ -57,17 +57,18 @@ func identify(r *http.Request) (lifecycle.Actor, error) {
 // openWorld starts a world. around wraps the handler, outermost last.
 func openWorld(t *testing.T, around ...func(http.Handler) http.Handler) *world {
 	t.Helper()
-	return openWorldOf(t, web.Options{}, around...)
+	return openWorldOf(t, lifecycle.Config{}, web.Options{}, around...)
 }
 
-// openWorldOf is openWorld with options of the handler.
-func openWorldOf(t *testing.T, opts web.Options, around ...func(http.Handler) http.Handler) *world {
+// openWorldOf is openWorld with more of the lifecycle's configuration and options of the handler.
+func openWorldOf(t *testing.T, cfg lifecycle.Config, opts web.Options, around ...func(http.Handler) http.Handler,
+) *world {
 	t.Helper()
 	need(t, browser != nil, "Chromium")
 	w := &world{t: t, questions: make(map[string][]engine.Question), answers: make(map[string][]engine.Answer)}
 	quiet := slog.New(slog.DiscardHandler)
-	lc, err := lifecycle.New(lifecycle.Config{Engine: engine.Func(w.turn), Forgiving: true, Logger: quiet,
-		Dir: t.TempDir()})
+	cfg.Engine, cfg.Forgiving, cfg.Logger, cfg.Dir = engine.Func(w.turn), true, quiet, t.TempDir()
+	lc, err := lifecycle.New(cfg)
 	require.NoError(t, err)
 	w.lc = lc
 	opts.Prefix, opts.Identify, opts.Logger = "/desk", identify, quiet

@@ -4,6 +4,7 @@ import { T } from "./texts.js";
 import { ArgumentsEditor } from "./approval.js";
 import { Form } from "./form.js";
 import { button, h, newID, prose, said, set, shown } from "./dom.js";
+import { RememberControl, mayRemember } from "./remember.js";
 import { visible } from "./visible.js";
 
 // optionText shows an option with the value that is sent, unless the label shows all of it.
@@ -14,10 +15,11 @@ function optionText(o) {
 }
 
 // Answer has the controls for one question. It calls keep after each change, and send with a reply and what it says in
-// a few words. keyed does what a key asks for. actions are the actions that keys may begin, by name.
+// a few words. keyed does what a key asks for. actions are the actions that keys may begin, by name. remember is how long
+// an approval may also count for later calls, in seconds.
 export class Answer {
-  constructor(question, draft, { keep, send, keyed }) {
-    Object.assign(this, { question, send });
+  constructor(question, draft, { keep, send, keyed, remember = 0 }) {
+    Object.assign(this, { question, send, remember });
     this.parts = {};
     this.actions = { answer: () => this.node.querySelector("textarea, input, button:not([hidden])")?.focus() };
     this.begun = {}; // texts of an approval's decisions that are not shown now
@@ -39,7 +41,7 @@ export class Answer {
   // brief reports whether the controls are a few buttons, which stay in view however long the question is.
   brief() {
     const { question, parts } = this;
-    return !parts.mode && (Boolean(question.subject) || question.kind === "confirm" || question.kind === "risk_ack");
+    return !parts.mode && !parts.remember?.node.open && (Boolean(question.subject) || question.kind === "confirm" || question.kind === "risk_ack");
   }
 
   // sender returns the button that sends the answer as the person is giving it.
@@ -59,6 +61,7 @@ export class Answer {
     if (parts.words) draft.text = parts.words.value;
     if (parts.reason) draft.reason = parts.reason.value;
     if (parts.risk) draft.risk = parts.risk.checked;
+    if (parts.remember) draft.remember = parts.remember.draft();
     if (parts.choice) draft.choice = parts.choice();
     if (parts.named) draft.named = parts.named.map((control) => control.value);
     if (parts.form) draft.form = parts.form.draft();
@@ -240,6 +243,10 @@ export class Answer {
     const place = h("div", { class: "decision" });
     const buttons = h("div", { class: "buttons" });
     this.begun = { editor: draft.editor, reason: draft.reason };
+    const remember = this.remember && mayRemember(question)
+      ? new RememberControl(question, this.remember, draft.remember) : null;
+    remember?.node.addEventListener("toggle", () => this.node.classList.toggle("brief", this.brief()));
+    parts.remember = remember;
     const open = (mode) => {
       this.begun = this.draft();
       parts.mode = mode;
@@ -247,6 +254,7 @@ export class Answer {
       delete parts.reason;
       set(place, mode ? this.decision(mode, this.begun) : null);
       buttons.hidden = Boolean(mode);
+      if (remember) remember.node.hidden = mode === "reject" || mode === "respond";
       this.node?.classList.toggle("brief", this.brief());
       place.querySelector("textarea, input")?.focus();
     };
@@ -255,7 +263,7 @@ export class Answer {
       this.changed();
       buttons.querySelector("button").focus();
     };
-    const approve = () => this.riskSeen() && this.send({ decision: "approve", ...this.accepted() }, T.says.approve);
+    const approve = () => this.sendApproval({ decision: "approve" }, T.says.approve);
     const begin = (mode) => () => parts.mode ? this.actions.answer() : open(mode);
     const mayEdit = !several && question.schema !== false;
     Object.assign(this.actions, { approve: () => parts.mode ? this.actions.answer() : approve(),
@@ -265,7 +273,18 @@ export class Answer {
       this.key("r", button(T.reject, "danger", () => open("reject"))),
       several ? null : button(T.respond, "quiet", () => open("respond")));
     if (draft.mode) open(draft.mode);
-    return [buttons, place];
+    return [buttons, place, remember?.node];
+  }
+
+  // sendApproval sends an approval, with its acknowledged risk, and with what later calls it also counts for.
+  sendApproval(reply, says) {
+    const remember = this.parts.remember?.part();
+    if (!this.riskSeen()) return undefined;
+    if (remember?.equal?.length === 0) {
+      this.parts.remember.node.open = true;
+      return this.refuse(T.rememberSome);
+    }
+    return this.send({ ...reply, ...this.accepted(), remember }, says);
   }
 
   decision(mode, draft) {
@@ -278,8 +297,7 @@ export class Answer {
         button(T.approveEdited, "primary", () => {
           if (!editor.form.check()) return this.refuse(T.seeFields);
           if (!editor.compare()) return this.refuse(T.editSomething);
-          return this.riskSeen() && this.send({ decision: "edit", value: editor.form.exact(), ...this.accepted() },
-            T.says.edit);
+          return this.sendApproval({ decision: "edit", value: editor.form.exact() }, T.says.edit);
         }), back)];
     }
     const rejects = mode === "reject";

@@ -272,6 +272,25 @@ export const english = {
   becomes: "becomes",
   all: "all",
 
+  // Approvals that also count for later calls
+  remember: "The same for the rest of this run",
+  rememberHelp: (tool) => `Later calls of ${tool} in this run are then approved without asking anyone.`,
+  rememberHow: "For how long",
+  rememberNot: "Only this call",
+  rememberFor: (duration) => `For ${duration}`,
+  rememberSame: "Only if these arguments are the same",
+  rememberSome: "Choose at least one argument that must be the same.",
+  remembered: "Approved for later calls, too",
+  rememberedBy: (who, time) => `by ${people(who)}, until ${time}`,
+  asApproved: "as approved",
+  upTo: (limit) => `up to ${limit}`,
+  sameArguments: "with the same arguments",
+  anyArguments: "with any arguments",
+  endDecision: (n) => `End the decision about question ${n}`,
+  decisionEnded: "The decision no longer counts for later calls.",
+  byMemory: (n, who) => who ? `Approved by ${who}’s decision about question ${n}`
+    : `Approved by the decision about question ${n}`,
+
   // Other actions
   claim: "Claim for 15 minutes",
   claimLonger: "Claim for one more hour",

@@ -274,6 +274,25 @@ export const german = {
   becomes: "wird zu",
   all: "alle",
 
+  // Approvals that also count for later calls
+  remember: "Dasselbe für den Rest dieses Laufs",
+  rememberHelp: (tool) => `Spätere Aufrufe von ${tool} in diesem Lauf werden dann ohne Nachfrage freigegeben.`,
+  rememberHow: "Wie lange",
+  rememberNot: "Nur dieser Aufruf",
+  rememberFor: (duration) => `Für ${duration}`,
+  rememberSame: "Nur wenn diese Argumente gleich sind",
+  rememberSome: "Wählen Sie mindestens ein Argument, das gleich sein muss.",
+  remembered: "Auch für spätere Aufrufe freigegeben",
+  rememberedBy: (who, time) => `von ${people(who)}, bis ${time}`,
+  asApproved: "wie freigegeben",
+  upTo: (limit) => `bis ${limit}`,
+  sameArguments: "mit denselben Argumenten",
+  anyArguments: "mit beliebigen Argumenten",
+  endDecision: (n) => `Die Entscheidung über Frage ${n} beenden`,
+  decisionEnded: "Die Entscheidung gilt nicht mehr für spätere Aufrufe.",
+  byMemory: (n, who) => who ? `Freigegeben durch die Entscheidung von ${who} über Frage ${n}`
+    : `Freigegeben durch die Entscheidung über Frage ${n}`,
+
   // Other actions
   claim: "15 Minuten reservieren",
   claimLonger: "Eine Stunde länger reservieren",

@@ -22,9 +22,10 @@ export const glance = 300; // milliseconds in which a key pressed for the questi
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
   // known returns the question from the inbox, for people who may answer a run's question but not view the run. next
-  // returns the question that follows in the list, and answered is called after an answer by keys.
-  constructor(node, run, id, { known, next, answered }) {
-    Object.assign(this, { node, run, id, known, next, answered, path: questionPath(run, id) });
+  // returns the question that follows in the list, and answered is called after an answer by keys. remember is
+  // for Answer.
+  constructor(node, run, id, { known, next, answered, remember }) {
+    Object.assign(this, { node, run, id, known, next, answered, remember, path: questionPath(run, id) });
     this.question = null; // as displayed
     this.settled = false;
     this.records = new Map(); // settled questions that were read, by number; they never change
@@ -122,7 +123,7 @@ export class QuestionPanel {
     else if (!this.answer && !record.resolution) this.showWhyNot();
     this.showFacts(record);
     this.showSiblings(run);
-    if (record.resolution && !this.settled) this.showSettled(record, first);
+    if (record.resolution && !this.settled) this.showSettled(record, first, records);
     if (!record.resolution) this.showMore();
     if (run) this.showStory(run, records);
     if (first) this.resend();
@@ -209,7 +210,7 @@ export class QuestionPanel {
   }
 
   // showSettled replaces the controls by the outcome.
-  showSettled(record, atFirst) {
+  showSettled(record, atFirst, records) {
     this.settled = true;
     const reply = replyTo(this.run, this.id);
     const mine = reply?.state !== "refused" && Boolean(reply) && record.mine;
@@ -220,7 +221,7 @@ export class QuestionPanel {
     set(this.controls);
     if (mine) this.say("good", h("strong", null, T.recorded), " ", decided(record));
     else {
-      this.say(atFirst ? "plain" : "warn", h("strong", null, shown(outcomeOf(record, record.mine))), " ",
+      this.say(atFirst ? "plain" : "warn", h("strong", null, shown(outcomeOf(record, record.mine, records))), " ",
         decided(record), written && !atFirst ? [h("p", { class: "label" }, T.youHadWritten),
           said(written, "blockquote")] : null);
     }
@@ -238,7 +239,8 @@ export class QuestionPanel {
     this.answer?.close();
     this.draft = readDraft(this.run, this.question) ?? (before && this.draft ? { ...this.draft, sent: undefined } : {});
     this.answer = this.question.may_reply ? new Answer(this.question, this.draft, { keep: () => this.keep(),
-      send: (reply, says) => this.send(reply, says), keyed: (begin) => this.keyed(begin) }) : null;
+      send: (reply, says) => this.send(reply, says), keyed: (begin) => this.keyed(begin), remember: this.remember })
+      : null;
     set(this.controls, this.answer ? this.answer.node : this.whyNot());
     this.appeared = performance.now();
     this.node.dataset.keys = this.answer ? "soon" : "none";

@@ -9,6 +9,7 @@ import { follow, refresh } from "./live.js";
 import { written } from "./markdown.js";
 import { problemText } from "./question.js";
 import { readable } from "./approval.js";
+import { rememberedList } from "./remember.js";
 import { Earlier, audience, showStory } from "./story.js";
 import { drawTimeline } from "./timeline.js";
 import { moment, since, until } from "./time.js";
@@ -268,6 +269,7 @@ export class RunPanel {
     this.why = h("div");
     this.timeline = h("section", { class: "timeline", "aria-label": T.timeline });
     this.questions = h("section");
+    this.remembered = h("section", { class: "remembered" });
     this.result = h("section");
     this.story = h("section", { class: "story", "aria-label": T.story });
     this.actions = h("div", { class: "more" });
@@ -310,8 +312,8 @@ export class RunPanel {
     this.text = text;
     this.run = run;
     if (!this.head.isConnected) {
-      set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.result, this.actions,
-        this.story);
+      set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.remembered, this.result,
+        this.actions, this.story);
     }
     this.show(run, records, stats);
   }
@@ -372,6 +374,12 @@ export class RunPanel {
         `#/inbox/${encodeURIComponent(run.id)}/${q.id}` }, h("span", { class: "title", dir: "auto" },
       prose(q.subject?.title || q.prompt)), h("span", { class: "meta" }, h("span", null, T.kinds[q.kind]),
         audience(q.to), q.ends_at ? until(q.ends_at) : since(q.asked_at))))))] : null);
+    const remembered = stringify(run.remembered ?? []);
+    if (this.rememberedShown !== remembered) { // its buttons may have the focus
+      set(this.remembered, rememberedList(run, (m) =>
+        this.act(() => post(questionPath(run.id, m.question) + "/forget"), T.decisionEnded)));
+    }
+    this.rememberedShown = remembered;
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
       run.final_text ? written(run.final_text) : null,
       run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);

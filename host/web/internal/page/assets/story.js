@@ -18,8 +18,16 @@ export function audience(to) {
   return h("span", { dir: "auto" }, shown(to.except?.length ? `${names} ${T.except(to.except.join(", "))}` : names));
 }
 
-// outcomeOf describes in a sentence how a question was settled.
-export function outcomeOf(record, mine) {
+// memoryOf returns the number of the question whose remembered decision has settled a question; 0 if a person did.
+function memoryOf({ actor }) {
+  return Number(/^memory:(\d+)$/.exec(actor ?? "")?.[1] ?? 0);
+}
+
+// outcomeOf describes in a sentence how a question was settled. The other records may say who gave a remembered
+// decision.
+export function outcomeOf(record, mine, records = []) {
+  const number = memoryOf(record);
+  if (number) return T.byMemory(number, records.find((r) => r.question.id === number)?.actor);
   const who = mine ? T.you : record.actor || T.somebody;
   return (T.resolutions[record.resolution] ?? T.resolutions.abandoned)(who, record.decision);
 }
@@ -29,7 +37,7 @@ export function decided(record) {
   const at = record.settled_at ?? record.at;
   return [record.decision && record.decision !== "respond" ? h("span", { class: `badge ${record.decision}` },
     T.decisions[record.decision]) : null, " ", at ? since(at, "muted") : null,
-  record.via ? h("span", { class: "muted" }, " ", shown(T.via(record.via))) : null,
+  record.via && !memoryOf(record) ? h("span", { class: "muted" }, " ", shown(T.via(record.via))) : null,
   record.text ? said(record.text, "blockquote") : null,
   record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
 }
@@ -97,13 +105,13 @@ function entries(run, before, records, events, current) {
     const entry = entryOf(type, data, prompts);
     if (entry) all.push({ at: ts, ...entry });
   }
-  for (const record of before) all.push(...exchange(run.forked_from.run_id, record));
-  for (const record of records) all.push(...exchange(run.id, record, current));
+  for (const record of before) all.push(...exchange(run.forked_from.run_id, record, before));
+  for (const record of records) all.push(...exchange(run.id, record, records, current));
   return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => instant(a.at) - instant(b.at) || a.i - b.i);
 }
 
-// exchange shows a question of a run, and how it was settled.
-function exchange(run, record, current) {
+// exchange shows a question of a run, one of these records, and how it was settled.
+function exchange(run, record, records, current) {
   const { question } = record;
   const asked = { at: question.asked_at, kind: "asked", content: question.id === current
     ? h("p", { class: "muted" }, T.thisQuestion)
@@ -111,7 +119,7 @@ function exchange(run, record, current) {
       T.questionNumber(question.id))), written(question.subject?.title || question.prompt)] };
   if (!record.resolution) return [asked];
   return [asked, { at: record.settled_at ?? question.asked_at, kind: "answered",
-    content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record))), decided(record)] }];
+    content: [h("p", { class: "label", dir: "auto" }, shown(outcomeOf(record, false, records))), decided(record)] }];
 }
 
 // instant returns a time with its fraction of a millisecond, which Date.parse drops.
