@@ -382,8 +382,7 @@ func (l *letters) Resend(_ context.Context, endpoint, id string) error {
 // N7: an operator sees the notices that were not accepted, and sends them again.
 func TestN7AnOperatorSendsADeadLetterAgain(t *testing.T) {
 	w := openWorldOf(t, lifecycle.Config{}, web.Options{Notices: &letters{all: []web.DeadLetter{{Endpoint: "mail",
-		ID: "pay-1/3",
-		RunID: "pay-1", Attempts: 5, Died: time.Now().Add(-time.Hour), Reason: "no such host"}}}})
+		ID: "pay-1/3", RunID: "pay-1", Attempts: 5, Died: time.Now().Add(-time.Hour), Reason: "no such host"}}}})
 	ada := w.open("ada", "#/system")
 	ada.sees("Notices that were not accepted")
 	ada.sees("no such host")
