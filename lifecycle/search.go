@@ -17,8 +17,11 @@ import (
 const (
 	// MaxSearchText is the longest text, in bytes.
 	MaxSearchText = 256
-	// MaxSearchTime is the time after which a call returns its results so far.
+	// MaxSearchTime is the time after which a call returns its results so far, if it has examined a
+	// hundred.
 	MaxSearchTime = 200 * time.Millisecond
+
+	leastSearched = 100 // so that a process that was stopped does not return an empty page
 )
 
 // SearchQuery selects a page of runs by a text and the time of their creation. Zero fields do not
@@ -129,7 +132,7 @@ type search struct {
 }
 
 func (s *search) spent() bool {
-	return s != nil && (s.read >= MaxInboxRead || time.Since(s.begun) > MaxSearchTime)
+	return s != nil && (s.read >= MaxInboxRead || s.read >= leastSearched && time.Since(s.begun) > MaxSearchTime)
 }
 
 // finds reports whether the question has the reader's text, or no text is searched for.
