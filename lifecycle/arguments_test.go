@@ -53,6 +53,9 @@ func wrongCalls() []wrongCall {
 		"Recover":    func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
 		"Serve":      func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },
 		"Ready":      func(ctx context.Context, l *Lifecycle) error { return l.Ready(ctx) },
+		"SearchRuns": func(ctx context.Context, l *Lifecycle) error {
+			return second(l.SearchRuns(ctx, SearchQuery{}))
+		},
 		"Answers": func(ctx context.Context, l *Lifecycle) error {
 			return second(l.Answers(ctx, AnswersQuery{By: interaction.Actor{ID: "ada"}}))
 		},
@@ -124,6 +127,12 @@ func wrongCalls() []wrongCall {
 	add("Answers", "query.By.ID", `""`, func(ctx context.Context, l *Lifecycle) error {
 		return second(l.Answers(ctx, AnswersQuery{}))
 	})
+	late := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for argument, q := range map[string]SearchQuery{"query.From": {From: late}, "query.Until": {Until: late}} {
+		add("SearchRuns", argument, "in the year 10000", func(ctx context.Context, l *Lifecycle) error {
+			return second(l.SearchRuns(ctx, q))
+		})
+	}
 	many := make(map[string]string)
 	for i := range MaxLabels + 1 {
 		many[fmt.Sprint(i)] = ""
@@ -144,6 +153,9 @@ func wrongCalls() []wrongCall {
 			add("Runs", argument, value, func(ctx context.Context, l *Lifecycle) error {
 				return second(l.Runs(ctx, q))
 			})
+			add("SearchRuns", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.SearchRuns(ctx, SearchQuery{Query: q}))
+			})
 			if q.States == nil && q.ForkedFrom == "" {
 				inbox := InboxQuery{Limit: q.Limit, After: q.After, Pool: q.Pool, Key: q.Key, Labels: q.Labels}
 				add("Inbox", argument, value, func(ctx context.Context, l *Lifecycle) error {
@@ -156,7 +168,7 @@ func wrongCalls() []wrongCall {
 		"query.For":        {"256 bytes": {For: Actor{ID: strings.Repeat("a", 256)}}},
 		"query.For.Groups": {"one of 0 bytes": {For: Actor{Groups: []string{""}}}},
 		"query.Kinds":      {"1001 entries": {Kinds: make([]Kind, 1001)}, `"bogus"`: {Kinds: []Kind{"bogus"}}},
-		"query.DueBefore":  {"in the year 10000": {DueBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}},
+		"query.DueBefore":  {"in the year 10000": {DueBefore: late}},
 		"query.After": {`"bm9uc2Vuc2U.1.r"`: {After: "bm9uc2Vuc2U.1.r"}, `".0.r"`: {After: ".0.r"}, `".1"`: {After: ".1"},
 			`".x.r"`: {After: ".x.r"}, `".1.a b"`: {After: ".1.a b"}},
 	} {
