@@ -63,6 +63,14 @@ func TestEncodingAcceptsWhatTheSchemasDo(t *testing.T) {
 	data := samples()[TypeInputRequired]
 	data["prompt"], data["ui_hints"] = "", map[string]any{"a": math.Inf(1)}
 	require.False(t, requireSame(t, header(), TypeInputRequired, data), "two members are wrong")
+	var deep any
+	for range maxPlainDepth {
+		deep = []any{deep}
+	}
+	data = samples()[TypeInputRequired]
+	delete(data, "default_decision_policy")
+	data["ui_hints"] = map[string]any{"a": deep}
+	require.False(t, requireSame(t, header(), TypeInputRequired, data), "a member is missing, another one too deep")
 	for name, change := range map[string]func(*Header){
 		"run":      func(h *Header) { h.RunID = "a/b" },
 		"seq":      func(h *Header) { h.Seq = 0 },

@@ -13,6 +13,8 @@ import (
 // maxPlainDepth stops a value that contains itself.
 const maxPlainDepth = 64
 
+var errTooDeep = fmt.Errorf("a value is nested deeper than %d levels", maxPlainDepth)
+
 // plainMap converts a payload to the validator's types. Values that need no conversion, nearly all,
 // are shared.
 func plainMap(m map[string]any) (map[string]any, error) {
@@ -26,7 +28,7 @@ func plainMap(m map[string]any) (map[string]any, error) {
 // plain returns v in plain form, and whether that differs from v.
 func plain(v any, depth int) (out any, changed bool, err error) {
 	if depth > maxPlainDepth {
-		return nil, false, fmt.Errorf("a value is nested deeper than %d levels", maxPlainDepth)
+		return nil, false, errTooDeep
 	}
 	switch v := v.(type) {
 	case nil, bool, string, int, int64, uint64, float64, json.Number:

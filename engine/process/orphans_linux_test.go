@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 var kills = flag.Int("kills", 40, "how many hosts TestReapEndsAllProcessesOfAKilledHost kills")
@@ -63,7 +63,7 @@ func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		wait := time.Duration(rand.N(200)) * time.Millisecond
+		wait := time.Duration(sample.N(200)) * time.Millisecond
 		said := bufio.NewScanner(out)
 		require.True(t, said.Scan(), "it is ready")
 		kill := time.AfterFunc(wait, func() { _ = cmd.Process.Kill() })

@@ -2,6 +2,7 @@
 package arch_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -280,6 +281,10 @@ var skips = map[string]string{
 	"proof/page/browser_test.go": "a browser is hundreds of megabytes: in CI it must be there",
 }
 
+// drawing are the test files that draw in a child process. With the seed of sample.N, each child would
+// draw the same.
+var drawing = []string{"engine/process/host_linux_test.go", "proof/frontends/node_test.go"}
+
 // TestNoForbiddenFileNamesSleepsOrSkips enforces the rules for source files that a program can
 // check.
 func TestNoForbiddenFileNamesSleepsOrSkips(t *testing.T) {
@@ -295,6 +300,8 @@ func TestNoForbiddenFileNamesSleepsOrSkips(t *testing.T) {
 			return
 		}
 		bubble := strings.Contains(string(text), "testing/synctest")
+		searches := bytes.HasPrefix(text, []byte("//go:build search"))
+		name := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
 		ast.Inspect(file, func(n ast.Node) bool {
 			s, ok := n.(*ast.SelectorExpr)
 			if !ok {
@@ -308,8 +315,12 @@ func TestNoForbiddenFileNamesSleepsOrSkips(t *testing.T) {
 				t.Errorf("%s sleeps: wait for the thing itself, or use a bubble", path)
 			}
 			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && x.Name != "filepath" &&
-				skips[filepath.ToSlash(strings.TrimPrefix(path, "../../"))] == "" {
+				skips[name] == "" {
 				t.Errorf("%s skips: in CI nothing is skipped", path)
+			}
+			if x.Name == "rand" && slices.Contains([]string{"N", "IntN", "Int64N", "Perm", "Shuffle"}, s.Sel.Name) &&
+				isTest && !searches && !slices.Contains(drawing, name) {
+				t.Errorf("%s draws differently each time: use sample.N", path)
 			}
 			return true
 		})

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
@@ -112,7 +112,7 @@ func killHosts(t *testing.T, name string) {
 		last := n == *kills
 		for until := time.Now().Add(time.Minute); ; rest(d.ctx) {
 			if d.answer(1000) > 0 && !last { // the host is at work now
-				until = time.Now().Add(rand.N(60 * time.Millisecond))
+				until = time.Now().Add(sample.N(60 * time.Millisecond))
 			}
 			if last && d.ended(runs...) || !last && time.Now().After(until) {
 				break

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
@@ -208,7 +208,7 @@ func killAtPoints(t *testing.T, newStore func(t *testing.T) string) {
 		killGroup(t, newStore(t), orders, chosen)
 	}
 	if *orderCount == 0 {
-		live(t, rand.N(lives), 3)
+		live(t, sample.N(lives), 3)
 		return
 	}
 	for first := 0; first < *orderCount; first += group {

@@ -5,7 +5,6 @@ import (
 	crand "crypto/rand"
 	"database/sql"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
@@ -174,7 +174,7 @@ func killBooks(t *testing.T, name string, rows func() (keys, words []string)) {
 	for n := range *kills + 1 {
 		h, last := d.host, n == *kills
 		if !last {
-			h.Moment, h.Transaction = moments[n%len(moments)], 1+rand.Int64N(steps)
+			h.Moment, h.Transaction = moments[n%len(moments)], 1+sample.N(int64(steps))
 		}
 		host := d.start(h)
 		for range 3 {

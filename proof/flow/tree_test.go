@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store"
@@ -118,7 +118,7 @@ func killNodes(t *testing.T, name string) {
 			lines = len(d.noted())
 		}
 		d.checkAncestors(of)
-		cast.Pause(d.ctx, rand.N(60*time.Millisecond))
+		cast.Pause(d.ctx, sample.N(60*time.Millisecond))
 		d.kill(hosts[n%nodes])
 		hosts[n%nodes] = d.start(d.host)
 	}

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/memory"
@@ -261,7 +261,7 @@ func (c *crowd) stream(ctx context.Context, path string, header http.Header, eac
 	r.Header = header
 	res, err := c.follower.Do(r)
 	if err != nil { // the node was killed, or none serves
-		cast.Pause(ctx, rand.N(20*time.Millisecond))
+		cast.Pause(ctx, sample.N(20*time.Millisecond))
 		return false, nil //nolint:nilerr // an EventSource connects again
 	}
 	defer res.Body.Close()

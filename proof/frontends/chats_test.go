@@ -3,13 +3,13 @@ package frontends_test
 import (
 	"context"
 	"encoding/json"
-	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/host/slack/slacktest"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 )
@@ -54,7 +54,7 @@ func (w *world) stream(ctx context.Context, method, path, body string) (events [
 				return events
 			}
 		}
-		cast.Pause(ctx, rand.N(5*time.Millisecond)) // the node is being killed
+		cast.Pause(ctx, sample.N(5*time.Millisecond)) // the node is being killed
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (w *world) inSlack(ctx context.Context, q asked) outcome {
 	var a *answer
 	signed := slacktest.Sign(slacktest.Secret, time.Now(), body)
 	for a == nil || a.status == http.StatusTooManyRequests { // she answers many questions at once
-		cast.Pause(ctx, rand.N(5*time.Millisecond))
+		cast.Pause(ctx, sample.N(5*time.Millisecond))
 		a, _ = w.request(ctx, http.MethodPost, "/slack", signed, string(body))
 		if a == nil {
 			return outcome{unknown: true}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/cast"
 )
 
@@ -57,7 +58,7 @@ func buildProgram(t *testing.T, store string) *commandLine {
 func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 	key := strconv.FormatUint(rand.Uint64(), 36)
 	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil; {
-		began, kill := time.Now(), rand.N(10) == 0
+		began, kill := time.Now(), sample.N(10) == 0
 		said, status := c.call(ctx, kill, "reply", "-db", c.store, "-as", "gina", "-key", key,
 			"-question", strconv.Itoa(q.ID), q.run, "gina was")
 		switch status {
@@ -72,7 +73,7 @@ func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 		case exitKilled:
 			c.killed.Add(1)
 		case exitUnavailable:
-			cast.Pause(ctx, rand.N(5*time.Millisecond))
+			cast.Pause(ctx, sample.N(5*time.Millisecond))
 		default:
 			return wrong("status %d: %s", status, said)
 		}
@@ -84,7 +85,7 @@ func (c *commandLine) reply(ctx context.Context, q asked) outcome {
 func (c *commandLine) call(ctx context.Context, kill bool, args ...string) (said string, status int) {
 	if kill {
 		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, rand.N(time.Duration(c.lead.Load())+time.Millisecond))
+		ctx, end = context.WithTimeout(ctx, sample.N(time.Duration(c.lead.Load())+time.Millisecond))
 		defer end()
 	}
 	var text bytes.Buffer

@@ -3,10 +3,10 @@ package frontends_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/proof/cast"
 )
 
@@ -71,7 +71,7 @@ func (f *fleet) killOne() {
 		f.mu.Unlock()
 		return
 	}
-	i := rand.N(len(f.living))
+	i := sample.N(len(f.living))
 	p := f.living[i]
 	f.living = slices.Delete(f.living, i, i+1)
 	f.killed++
@@ -87,7 +87,7 @@ func (f *fleet) address() string {
 	if len(f.living) == 0 {
 		return ""
 	}
-	return f.living[rand.N(len(f.living))].address
+	return f.living[sample.N(len(f.living))].address
 }
 
 // addresses returns all nodes' addresses.

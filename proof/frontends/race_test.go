@@ -27,6 +27,7 @@ import (
 	"github.com/interlude-go/interlude/host/link"
 	"github.com/interlude-go/interlude/host/ui"
 	"github.com/interlude-go/interlude/host/web"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -172,14 +173,14 @@ func (w *world) raceFor(ctx context.Context, n int) error {
 		h.start(0, call{callDeadline, string(lifecycle.AutoDecideTimeout)})
 	}
 	var people sync.WaitGroup
-	spread := []time.Duration{time.Millisecond, 10 * time.Millisecond, 60 * time.Millisecond}[rand.N(3)]
+	spread := []time.Duration{time.Millisecond, 10 * time.Millisecond, 60 * time.Millisecond}[sample.N(3)]
 	spread = max(spread, lead) // which is no more than a guess
 	for i, d := range frontEnds {
-		if d.kind == callCancel && rand.N(3) > 0 {
+		if d.kind == callCancel && sample.N(3) > 0 {
 			continue
 		}
 		people.Go(func() {
-			cast.Pause(ctx, time.Until(moment)-d.lead+rand.N(spread)-spread/8)
+			cast.Pause(ctx, time.Until(moment)-d.lead+sample.N(spread)-spread/8)
 			end := h.start(i+1, d.call)
 			out := d.use(ctx, q)
 			end(out)
@@ -199,7 +200,7 @@ func (w *world) ask(ctx context.Context, id string) (asked, error) {
 	key, chat := ui.Label("ivan", id)
 	spec := lifecycle.Spec{ID: id, Prompt: "Go.", MaxRepeats: 1_000_000, MaxAutoDecisions: 1,
 		Labels: map[string]string{key: chat}}
-	if !w.endless && rand.N(2) == 0 {
+	if !w.endless && sample.N(2) == 0 {
 		spec.Ask = &lifecycle.AskPolicy{Wait: &lifecycle.Wait{End: time.Second, Then: lifecycle.ThenDecide}}
 	}
 	if _, err := w.client.Submit(ctx, spec); err != nil {
@@ -301,7 +302,7 @@ func (w *world) request(ctx context.Context, method, path string, header http.He
 			return a, lost
 		}
 		lost = true
-		cast.Pause(ctx, rand.N(5*time.Millisecond))
+		cast.Pause(ctx, sample.N(5*time.Millisecond))
 	}
 	return nil, lost
 }
@@ -408,7 +409,7 @@ func (w *world) callMCP(ctx context.Context, q asked, more string) *toolResult {
 		if json.Unmarshal([]byte(text), r) == nil && r.Error == nil {
 			return r
 		}
-		cast.Pause(ctx, rand.N(5*time.Millisecond)) // the node is being killed
+		cast.Pause(ctx, sample.N(5*time.Millisecond)) // the node is being killed
 	}
 	return nil
 }
@@ -458,7 +459,7 @@ func (w *world) byLink(ctx context.Context, q asked) outcome {
 
 // fromGo is a Go program with a separate client.
 func (w *world) fromGo(ctx context.Context, q asked) outcome {
-	cast.Pause(ctx, rand.N(4*time.Millisecond)) // the others are on their way for as long
+	cast.Pause(ctx, sample.N(4*time.Millisecond)) // the others are on their way for as long
 	c := w.client.As(lifecycle.Actor{ID: "dora"})
 	_, err := c.Reply(ctx, q.run, lifecycle.Reply{ID: q.ID, Text: "dora was"})
 	switch {

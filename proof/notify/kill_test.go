@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/host/notify"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/cast"
 )
@@ -150,12 +150,12 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (w *world) receive(endpoint, id string) (trouble int, kill bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	trouble = rand.IntN(16)
+	trouble = sample.N(16)
 	if w.well {
 		trouble = 5
 	}
 	w.arrivals[endpoint] = append(w.arrivals[endpoint], arrival{id, trouble > 3})
-	if kill = w.doomed > 0 && rand.IntN(12) == 0; kill {
+	if kill = w.doomed > 0 && sample.N(12) == 0; kill {
 		w.doomed--
 	}
 	return trouble, kill

@@ -206,6 +206,7 @@ func bubble(s store.Store) store.Store {
 }
 
 func TestRequirements(t *testing.T) {
+	sample.Sequential(t) // with the race detector, on memory
 	s := quick(t)
 	lifecycletest.Run(t, func(tb testing.TB) store.Store {
 		tb.Helper()

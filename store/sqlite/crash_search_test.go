@@ -9,9 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // randomKills is how many hosts are killed at random moments.
@@ -19,7 +20,7 @@ const randomKills = 200
 
 // I9 E5 E6: kills at random moments, some hosts killed several times in a row.
 func TestRecoveryAfterKillAtRandomMoments(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := sample.Seed()
 	t.Logf("seed %d", seed)
 	var left atomic.Int64
 	left.Store(randomKills)

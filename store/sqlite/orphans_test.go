@@ -145,9 +145,8 @@ type hostWorld struct {
 
 func newHostWorld(t *testing.T) *hostWorld {
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	c := &hostWorld{T: t, dir: t.TempDir(), dice: rand.New(rand.NewPCG(seed, 7)), ended: make(map[string]bool)}
+	t.Logf("seed %d", sample.Seed())
+	c := &hostWorld{T: t, dir: t.TempDir(), dice: rand.New(rand.NewPCG(sample.Seed(), 7)), ended: make(map[string]bool)}
 	var err error
 	c.store, err = sqlite.Open(t.Context(), filepath.Join(c.dir, "runs.db"), sqlite.Options{})
 	require.NoError(t, err)

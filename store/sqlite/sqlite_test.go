@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/lifecycle/stories"
 	"github.com/interlude-go/interlude/store"
@@ -84,6 +85,7 @@ func lose(tb testing.TB, s store.Store, table storetest.Table, id string, last b
 }
 
 func TestRequirements(t *testing.T) {
+	sample.Sequential(t) // with the race detector, on memory
 	lifecycletest.Run(t, open)
 }
 

@@ -1,0 +1,33 @@
+package sample
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+)
+
+// SeedEnv is the environment variable with the seed of what tests draw: moments of kills, orders,
+// victims. .ci/search sets it to a fresh number.
+const SeedEnv = "INTERLUDE_SEED"
+
+var drawn = struct {
+	sync.Mutex
+	*rand.Rand
+}{Rand: rand.New(rand.NewPCG(Seed(), 1))}
+
+// Seed returns the number in SeedEnv, or 1, so that .ci/run makes the same draws each time.
+func Seed() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(SeedEnv), 10, 64); err == nil {
+		return n
+	}
+	return 1
+}
+
+// N draws a number from 0 to n-1. It panics if n is not positive. Concurrent callers share one
+// sequence, and their order is the scheduler's.
+func N[Int ~int | ~int64 | ~uint64](n Int) Int {
+	drawn.Lock()
+	defer drawn.Unlock()
+	return Int(drawn.Uint64N(uint64(n)))
+}
