@@ -32,6 +32,9 @@ type Subject struct {
 	// notices: an amount, a path, a recipient. At most MaxSummary bytes. The host's code or the tool
 	// sets it.
 	Summary string `json:"summary,omitempty"`
+	// Changes show what the call does to files or other texts: at most MaxChanges, of MaxChangesText
+	// bytes in total. They are for people; only Arguments are executed.
+	Changes []Change `json:"changes,omitempty"`
 }
 
 // Decision is a person's decision about an Approval.
@@ -104,6 +107,9 @@ func (q Question) Digest() string {
 		}
 		if s.Summary != "" {
 			subject["summary"] = s.Summary
+		}
+		if len(s.Changes) > 0 {
+			subject["changes"] = s.Changes
 		}
 		parts["subject"] = subject
 	}
@@ -334,9 +340,9 @@ func (n *normalizer) form(q *Question) {
 	q.AlsoText = q.AlsoText && !q.plain()
 }
 
-// Validate checks that the tool has a name and that the arguments are one JSON value within
-// MaxArguments, without duplicate members and with numbers finite as float64. A question with an
-// invalid subject takes text instead, with a warning.
+// Validate checks that the tool has a name, that the arguments are one JSON value within
+// MaxArguments, without duplicate members and with numbers finite as float64, and that the changes
+// are valid. A question with an invalid subject takes text instead, with a warning.
 func (s Subject) Validate() error {
 	if len(s.Arguments) > MaxArguments {
 		return fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)
@@ -353,7 +359,7 @@ func (s Subject) Validate() error {
 	if tool, short := cut(s.Tool, MaxLabel); short || tool != s.Tool || strings.TrimSpace(tool) == "" {
 		return fmt.Errorf("tool is %.40q, want a text of at most %d bytes", s.Tool, MaxLabel)
 	}
-	return nil
+	return validateChanges(s.Changes)
 }
 
 // subject returns a limited copy of the subject, or an error if it cannot be stored.
@@ -364,6 +370,7 @@ func (n *normalizer) subject(s Subject) (*Subject, error) {
 	s.Arguments = bytes.Clone(s.Arguments)
 	s.Title, s.Risk = n.cut("title", s.Title, MaxLabel), n.cut("risk", s.Risk, MaxLabel)
 	s.Summary = n.cut("summary", s.Summary, MaxSummary)
+	s.Changes = cloneChanges(s.Changes)
 	return &s, nil
 }
 

@@ -99,7 +99,8 @@ func (m *Memory) Lasts(now time.Time) bool { return now.Before(m.Until) }
 func (m *Memory) Covers(q *Question, now time.Time) bool {
 	s := q.Subject
 	return m.Lasts(now) && s != nil && s.Tool == m.Tool && (s.Risk == "" || s.Risk == m.Risk) &&
-		!q.DecidedBySeveral() && q.Claim == nil && q.Files == nil && q.To.Equal(m.To) && m.coversArguments(s.Arguments)
+		!q.DecidedBySeveral() && q.Claim == nil && q.Files == nil && len(s.Changes) == 0 && q.To.Equal(m.To) &&
+		m.coversArguments(s.Arguments)
 }
 
 func (m *Memory) coversArguments(raw json.RawMessage) bool {
@@ -192,8 +193,8 @@ func (r Reply) validateRememberFor(q *Question) error {
 	switch {
 	case r.Remember == nil:
 		return nil
-	case q.Subject == nil || q.DecidedBySeveral() || q.Files != nil:
-		return &FieldError{"Remember", "set", "none, unless one person approves a call without files"}
+	case q.Subject == nil || q.DecidedBySeveral() || q.Files != nil || len(q.Subject.Changes) > 0:
+		return &FieldError{"Remember", "set", "none, unless one person approves a call without files and changes"}
 	case r.Actor.ID == "" || r.Actor.For != "":
 		return &FieldError{"Remember", "set by " + r.Actor.String(), "none, unless a person decides for themselves"}
 	}

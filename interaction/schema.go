@@ -59,6 +59,11 @@ func (q Question) Validate() error {
 	if err := q.Files.Validate(); err != nil {
 		return err
 	}
+	if q.Subject != nil {
+		if err := validateChanges(q.Subject.Changes); err != nil {
+			return err
+		}
+	}
 	if q.Only {
 		asked := q
 		asked.Only = false

@@ -207,6 +207,19 @@ type Files = interaction.Files
 // File is [interaction.File]: a file of a question.
 type File = interaction.File
 
+// Change is [interaction.Change]: what a Subject's call does to a file or another text.
+type Change = interaction.Change
+
+// ChangeKind is [interaction.ChangeKind]: the kind of a Change.
+type ChangeKind = interaction.ChangeKind
+
+// The values of [ChangeKind].
+const (
+	ChangeCreate ChangeKind = interaction.ChangeCreate
+	ChangeEdit   ChangeKind = interaction.ChangeEdit
+	ChangeDelete ChangeKind = interaction.ChangeDelete
+)
+
 // Subject is [interaction.Subject]: the tool call that an Approval is about.
 type Subject = interaction.Subject
 

@@ -341,6 +341,10 @@ func questionSize(q *Question) int {
 	size := len(q.Prompt) + len(q.Context) + len(q.Schema)
 	if q.Subject != nil {
 		size += len(q.Subject.Arguments)
+		for i := range q.Subject.Changes {
+			c := &q.Subject.Changes[i]
+			size += len(c.Path) + len(c.Before) + len(c.After)
+		}
 	}
 	return size
 }

@@ -116,7 +116,7 @@ func cloneQuestion(q *interaction.Question) {
 	}
 	if q.Subject != nil {
 		s := *q.Subject
-		s.Arguments = bytes.Clone(s.Arguments)
+		s.Arguments, s.Changes = bytes.Clone(s.Arguments), slices.Clone(s.Changes)
 		q.Subject = &s
 	}
 }

@@ -87,6 +87,15 @@ func writeSubject(w *plainjson.Writer, v *interaction.Subject) {
 	w.TextIf(`,"title":`, v.Title)
 	w.TextIf(`,"risk":`, v.Risk)
 	w.TextIf(`,"summary":`, v.Summary)
+	plainjson.WriteList(w, `,"changes":`, v.Changes, writeChange)
+	w.Put(`}`)
+}
+
+func writeChange(w *plainjson.Writer, v *interaction.Change) {
+	w.Text(`{"path":`, v.Path)
+	w.Text(`,"kind":`, string(v.Kind))
+	w.TextIf(`,"before":`, v.Before)
+	w.TextIf(`,"after":`, v.After)
 	w.Put(`}`)
 }
 
@@ -483,6 +492,25 @@ func readSubject(s *plainjson.Scanner, v *interaction.Subject) {
 	s.Text(`,"title":`, &v.Title)
 	s.Text(`,"risk":`, &v.Risk)
 	s.Text(`,"summary":`, &v.Summary)
+	if s.Member(`,"changes":`) {
+		list := make([]interaction.Change, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Change{})
+			readChange(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.Changes = list
+	}
+	s.Need(`}`)
+}
+
+func readChange(s *plainjson.Scanner, v *interaction.Change) {
+	s.Need(`{"path":`)
+	v.Path = s.AText()
+	plainjson.Word(s, `,"kind":`, &v.Kind)
+	s.Text(`,"before":`, &v.Before)
+	s.Text(`,"after":`, &v.After)
 	s.Need(`}`)
 }
 

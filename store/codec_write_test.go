@@ -191,6 +191,11 @@ var needing = map[string]struct {
 		*r = parked()
 		r.Open[0].Kind, r.Open[0].Subject = interaction.Approval, &interaction.Subject{Tool: "pay", Summary: "5 EUR"}
 	}},
+	"changes": {`"changes"`, func(r *store.Run) {
+		*r = parked()
+		r.Open[0].Kind, r.Open[0].Subject = interaction.Approval, &interaction.Subject{Tool: "write",
+			Changes: []interaction.Change{{Path: "a", Kind: interaction.ChangeCreate, After: "b"}}}
+	}},
 	"asks again": {`"withheld"`, func(r *store.Run) {
 		r.ForkedFrom = &store.ForkPoint{RunID: "first", AsksAgain: 2}
 	}},

@@ -47,6 +47,10 @@ type need struct {
 // none; earlier releases drop them. A name needs a run in proof/releases and a line in
 // docs/upgrade.md.
 var needs = []need{
+	// A call that shows its changes. An earlier release would show it without, and with another digest.
+	{"changes", func(r *Run) bool {
+		return r.anyOpen(func(q *interaction.Question) bool { return q.Subject != nil && len(q.Subject.Changes) > 0 })
+	}},
 	// A claim, a vote or an answer by a deputy. An earlier release would forget for whom, and let both
 	// vote.
 	{"deputies", (*Run).usesDeputies},

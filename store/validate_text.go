@@ -224,6 +224,12 @@ func (t *texts) question(q *interaction.Question) {
 		t.text("the subject's risk", s.Risk)
 		t.text("the subject's summary", s.Summary)
 		t.json("the subject's arguments", s.Arguments)
+		for i := range s.Changes {
+			t.text("a change's path", s.Changes[i].Path)
+			t.text("a change's kind", string(s.Changes[i].Kind))
+			t.text("a change's text", s.Changes[i].Before)
+			t.text("a change's text", s.Changes[i].After)
+		}
 	}
 }
 

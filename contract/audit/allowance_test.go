@@ -21,7 +21,7 @@ import (
 // belongs to an object that counts as missing when it is incomplete.
 func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 	t.Parallel()
-	parts := []string{"options[].", "raw_ref.", "wait.steps[].", "remember.most[]."}
+	parts := []string{"options[].", "raw_ref.", "wait.steps[].", "remember.most[].", "changes[]."}
 	mayBeMissing := map[string][]string{}
 	for _, a := range Allowances() {
 		if a.Required {

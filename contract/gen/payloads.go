@@ -94,7 +94,7 @@ var (
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
 		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience",
 		"together": "Together", "wait": "OwnWait", "steps": "OwnWaitStep", "remember": "Remember",
-		"most": "RememberLimit"}
+		"most": "RememberLimit", "changes": "TextChange"}
 )
 
 // matchers are the functions of package fcmp that match as the patterns do.

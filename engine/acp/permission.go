@@ -322,6 +322,9 @@ func (t *turn) approvable(about subject) *interaction.Subject {
 	if s.Validate() != nil || interaction.Visible(s.Tool) != s.Tool {
 		return nil
 	}
+	if s.Changes = about.changes(t.agent.redacted); s.Validate() != nil {
+		s.Changes = nil // the content is in the question's context
+	}
 	return s
 }
 

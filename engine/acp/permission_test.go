@@ -27,6 +27,35 @@ func everyAgent(t *testing.T, story func(r *run)) {
 	}
 }
 
+// N6: the diffs in a permission request's content are the subject's changes, which the digest binds;
+// content that is no diff, or more than a question has, stays in the context.
+func TestN6APermissionRequestsDiffsAreShown(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		w := removing("build")
+		old := "a := 1\n"
+		w.Content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock("why")),
+			sdk.ToolDiffContent("/src/a.go", "a := 2\n", old), sdk.ToolDiffContent("/src/b.go", "new\u202e\n")}
+		q := r.does(permit(w)).Questions[0]
+		require.Equal(t, []interaction.Change{
+			{Path: "/src/a.go", Kind: interaction.ChangeEdit, Before: "a := 1\n", After: "a := 2\n"},
+			{Path: "/src/b.go", Kind: interaction.ChangeCreate, After: "new\u202e\n"},
+		}, q.Subject.Changes)
+		shown := q.Digest()
+		require.Equal(t, "rm -r build: once", r.answer("once").FinalText)
+
+		w.Content[1] = sdk.ToolDiffContent("/src/a.go", "a := 3\n", old)
+		q = r.does(permit(w)).Questions[0]
+		require.NotEqual(t, shown, q.Digest(), "another change is another question")
+
+		w.Content = []sdk.ToolCallContent{sdk.ToolDiffContent("/src/a.go",
+			strings.Repeat("x", interaction.MaxChangesText), old)}
+		q = r.does(permit(w)).Questions[0]
+		require.NotNil(t, q.Subject)
+		require.Empty(t, q.Subject.Changes)
+		require.Contains(t, q.Context, "/src/a.go")
+	})
+}
+
 // C1, D5: a permission request becomes a question with the request's options and subject; the turn
 // ends, and the run can park.
 func TestPermissionRequestBecomesAQuestion(t *testing.T) {

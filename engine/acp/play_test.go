@@ -55,6 +55,7 @@ type wanted struct {
 	Kind      sdk.ToolKind           `json:"kind"`
 	RawInput  json.RawMessage        `json:"raw_input"`
 	Path      string                 `json:"path"`
+	Content   []sdk.ToolCallContent  `json:"content"`
 	Options   []sdk.PermissionOption `json:"options"`
 	Announce  bool                   `json:"announce"`  // a tool call has the parts that the request omits
 	Then      *wanted                `json:"then"`      // what the agent requests next if refused
@@ -284,6 +285,7 @@ func (p *playing) request(ctx context.Context, w wanted, call sdk.ToolCallUpdate
 	if w.Path != "" {
 		call.Locations = []sdk.ToolCallLocation{{Path: w.Path}}
 	}
+	call.Content = w.Content
 	res, err := p.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: p.session, ToolCall: call,
 		Options: w.Options})
 	if err == nil && res.Outcome.Selected != nil {

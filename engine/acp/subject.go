@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // toolCall describes a tool call. Missing members come from an earlier message.
@@ -73,6 +75,31 @@ func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 		}
 	}
 	return s
+}
+
+// changes are the diffs in the content. A diff without an old text creates its file.
+func (s subject) changes(redacted func(string) string) (all []interaction.Change) {
+	//nolint:tagliatelle // the protocol's words
+	var content []struct {
+		Type string  `json:"type"`
+		Path string  `json:"path"`
+		Old  *string `json:"oldText"`
+		New  string  `json:"newText"`
+	}
+	if json.Unmarshal(s.Content, &content) != nil {
+		return nil
+	}
+	for _, c := range content {
+		if c.Type != "diff" {
+			continue
+		}
+		change := interaction.Change{Path: redacted(c.Path), Kind: interaction.ChangeCreate, After: redacted(c.New)}
+		if c.Old != nil {
+			change.Kind, change.Before = interaction.ChangeEdit, redacted(*c.Old)
+		}
+		all = append(all, change)
+	}
+	return all
 }
 
 // digest identifies the subject: SHA-256 over its canonical JSON. It is empty for a subject without

@@ -401,6 +401,17 @@ func TestN4DialogsShowHostileText(t *testing.T) {
 	require.Contains(t, front.Message(&q), "File: invoice.pdf (application/pdf, 7 bytes)")
 }
 
+// N6: a question's text has the changed lines of each change, with every character.
+func TestN6AMessageHasTheChangedLines(t *testing.T) {
+	text := front.Message(&lifecycle.Question{Prompt: "Write?", Subject: &engine.Subject{Tool: "write",
+		Changes: []engine.Change{
+			{Path: "a\u202e", Kind: engine.ChangeEdit, Before: "1\n2\n3\n", After: "1\n2\u200b\n3\n"},
+			{Path: "b", Kind: engine.ChangeDelete, Before: "gone"},
+		}}})
+	require.Contains(t, text, `edit a\u{202E} (-1 +1 lines)`+"\n- 2\n"+`+ 2\u{200B}`+
+		"\ndelete b (-1 +0 lines)\n- gone (no line break at the end)")
+}
+
 // P1: a question's text includes everything that the decision is about, with the call's summary
 // and the files.
 func TestP1AMessageHidesNothing(t *testing.T) {

@@ -18,8 +18,8 @@ func (v *View) Message(q *lifecycle.Question) string {
 }
 
 // Message returns the question as text: prompt, context, the call to approve with its summary,
-// arguments and risk, and the names of its files. Nothing in it is hidden: see interaction.Visible. The
-// options are in the form.
+// arguments, changes and risk, and the names of its files. Nothing in it is hidden: see
+// interaction.Visible. The options are in the form.
 func Message(q *lifecycle.Question) string {
 	var b strings.Builder
 	b.WriteString(interaction.VisibleProse(q.Prompt))
@@ -33,6 +33,9 @@ func Message(q *lifecycle.Question) string {
 		}
 		if len(s.Arguments) > 0 {
 			b.WriteString("\nArguments: " + interaction.VisibleJSON(s.Arguments, "  "))
+		}
+		for i := range s.Changes {
+			b.WriteString("\n" + s.Changes[i].Text())
 		}
 		if s.Risk != "" {
 			b.WriteString("\nRisk: " + interaction.VisibleProse(s.Risk))

@@ -22,7 +22,8 @@ var css string
 
 // page names invisible characters in untrusted text: exact is for names, values and ids.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
-	"prose": interaction.VisibleProse, "markdown": render.Markdown}).Parse(pageSource))
+	"prose": interaction.VisibleProse, "markdown": render.Markdown,
+	"diff": func(c lifecycle.Change) []render.Line { return render.Diff(c.Before, c.After) }}).Parse(pageSource))
 
 // policy forbids all loading and scripts. The page's only style is allowed by its hash.
 var policy = func() string {

@@ -67,6 +67,25 @@ func TestJ12AnApprovalHidesNothing(t *testing.T) {
 	require.Contains(t, shown, "\n"+strings.Repeat("  ", 12)+"&#34;in&#34;: ")
 }
 
+// N6: the page shows what a call changes, with the changed words, every hidden character by name, and
+// no HTML of the texts.
+func TestN6ThePageShowsChanges(t *testing.T) {
+	q, err := engine.ApprovalOf("Write it?", "write", map[string]any{})
+	require.NoError(t, err)
+	q.Subject.Changes = []engine.Change{
+		{Path: "a\u202e.sql", Kind: engine.ChangeEdit, Before: strings.Repeat("x\n", 9) + "pay 10\n",
+			After: strings.Repeat("x\n", 9) + "pay 1000\u200b\n<script>"},
+		{Path: "b", Kind: engine.ChangeCreate},
+	}
+	h := newHost(t, q, nil)
+	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
+	for _, part := range []string{`Edits <strong>a\u{202E}.sql</strong>`, "… 6 equal lines", "- pay <u>10</u>",
+		`\u{200B}`, "&lt;script&gt;", "(no line break at the end)", "Creates <strong>b</strong>"} {
+		require.Contains(t, shown, part)
+	}
+	require.NotContains(t, shown, "<script>")
+}
+
 // N4: every invisible character of untrusted text on the page is named, and an option shows its
 // value.
 func TestN4ThePageNamesEveryHiddenCharacter(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // words are the texts of the page in one language.
@@ -14,11 +16,13 @@ type words struct {
 	Date     string // a layout of package time, in which MONTH is the month's name
 	Reasons  map[Reason][2]string
 	// Thanks are the heading and the sentence after an answer.
-	Thanks [2]string
+	Thanks  [2]string
+	Changes map[lifecycle.ChangeKind]string
 
 	Yes, No, AcceptRisk                                                        string
 	Abandoned, Superseded, Automatic, Default, Approved, Rejected, Replied     string // how a question was settled
 	ClaimedBy, Until, AudienceNow, By                                          string
+	EqualLines, NoLineBreak                                                    string
 	Arguments, Bytes, OnlyBeginning, FileMissing, FileChanged, FileUnavailable string
 	Of, HaveApproved, YouAnswerAs, For, EndsOn                                 string
 	Note, OrInstructions, RiskRead, Approve, Reject, TextOnly                  string
@@ -60,6 +64,9 @@ var english = words{
 	Default:    "There was no answer in time, so the default answer counts.",
 	Approved:   "It was approved.", Rejected: "It was rejected.", Replied: "It was answered.",
 	ClaimedBy: "Claimed by", Until: "until", AudienceNow: "Audience now:", By: "By",
+	Changes: map[lifecycle.ChangeKind]string{lifecycle.ChangeCreate: "Creates", lifecycle.ChangeEdit: "Edits",
+		lifecycle.ChangeDelete: "Deletes"},
+	EqualLines: "equal lines", NoLineBreak: "(no line break at the end)",
 	Arguments: "Arguments", Bytes: "bytes",
 	OnlyBeginning:   "Only the beginning is shown. Download the file to read all of it.",
 	FileMissing:     "The file is missing here; it was attached on the machine",
@@ -113,6 +120,9 @@ var german = words{
 	Default:    "Es kam rechtzeitig keine Antwort, deshalb gilt die Vorgabe.",
 	Approved:   "Sie wurde freigegeben.", Rejected: "Sie wurde abgelehnt.", Replied: "Sie wurde beantwortet.",
 	ClaimedBy: "Reserviert von", Until: "bis", AudienceNow: "Jetzt gefragt:", By: "Von",
+	Changes: map[lifecycle.ChangeKind]string{lifecycle.ChangeCreate: "Legt an:", lifecycle.ChangeEdit: "Ändert",
+		lifecycle.ChangeDelete: "Löscht"},
+	EqualLines: "gleiche Zeilen", NoLineBreak: "(kein Zeilenumbruch am Ende)",
 	Arguments: "Argumente", Bytes: "Byte",
 	OnlyBeginning:   "Nur der Anfang ist zu sehen. Laden Sie die Datei herunter, um alles zu lesen.",
 	FileMissing:     "Die Datei fehlt hier; sie wurde angehängt auf dem Rechner",

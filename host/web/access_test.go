@@ -28,6 +28,7 @@ var routes = []struct {
 	{"GET", "/me", "", true},
 	{"GET", "/openapi.json", "", true},
 	{"POST", "/render", `{"texts":["*a*"]}`, true},
+	{"POST", "/diff", `{"pairs":[{"before":"a","after":"b"}]}`, true},
 	{"GET", "/runs", "", false},
 	{"GET", "/runs/r", "", false},
 	{"GET", "/runs/r/questions", "", false},

@@ -50,6 +50,7 @@ func (d *Server) routes() {
 	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)
 	change(a, "resend-notice", "/notices/resend", "Send a dead letter again", d.resend)
 	register(a, a.operation(http.MethodPost, "render", "/render", "Parse Markdown for display"), d.render)
+	register(a, a.operation(http.MethodPost, "diff", "/diff", "Compare texts for display"), d.diff)
 
 	d.serveDocument(a.huma)
 }
@@ -92,7 +93,7 @@ func register[I, O any](a *api, op huma.Operation, fn call[I, O]) {
 		ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
 		defer cancel()
 		c := callerOf(ctx)
-		if op.Method == http.MethodPost && op.OperationID != "render" {
+		if op.Method == http.MethodPost && op.OperationID != "render" && op.OperationID != "diff" {
 			if fault := a.countChange(c); fault != nil {
 				return nil, fault
 			}

@@ -158,6 +158,17 @@ type Subject struct {
 	Title     string          `json:"title,omitempty"`
 	Risk      string          `json:"risk,omitempty"`
 	Summary   string          `json:"summary,omitempty" doc:"What distinguishes the call from others of the tool."`
+	Changes   []Change        `json:"changes,omitempty" nullable:"false" doc:"What the call does to texts; only the arguments are executed."`
+}
+
+// Change is the change of one text.
+type Change struct {
+	Path    string `json:"path"`
+	Kind    string `json:"kind" enum:"create,edit,delete"`
+	Before  string `json:"before,omitempty" doc:"Missing for a text that is empty or created."`
+	After   string `json:"after,omitempty" doc:"Missing for a text that is empty or deleted."`
+	Removed int    `json:"removed" doc:"Lines between the equal beginnings and ends of the two texts, before."`
+	Added   int    `json:"added" doc:"These lines, after."`
 }
 
 // File describes a file of a question. Its size and digest are checked when it is served.
@@ -313,7 +324,7 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	}
 	if q.Subject != nil {
 		v.Subject = &Subject{q.Subject.Tool, q.Subject.Arguments, q.Subject.Title, q.Subject.Risk,
-			q.Subject.Summary}
+			q.Subject.Summary, showChanges(q.Subject.Changes)}
 	}
 	for _, f := range q.Files.All() {
 		v.Files, v.FilesHost = append(v.Files, File{f.Name, f.MediaType, f.Size, f.SHA256}), q.Files.Host
@@ -334,6 +345,16 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		}
 	}
 	return v
+}
+
+func showChanges(all []lifecycle.Change) []Change {
+	var out []Change
+	for i := range all {
+		c := &all[i]
+		removed, added := c.Lines()
+		out = append(out, Change{c.Path, string(c.Kind), c.Before, c.After, removed, added})
+	}
+	return out
 }
 
 func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Time) []OpenQuestion {

@@ -30,6 +30,7 @@ var hidden = map[string]string{
 	"lifecycle fcmp.Failure":  "a part of an event's data, read as a field; Failure is store's",
 
 	"lifecycle fcmp.Remember":      "a part of an event's data, read as a field; Remember is interaction's",
+	"lifecycle fcmp.TextChange":    "a part of an event's data, read as a field; Change is interaction's",
 	"lifecycle fcmp.RememberLimit": "a part of an event's data, read as a field; Limit is interaction's",
 
 	"lifecycle interaction.JournalSize": "of a field for stores",

@@ -151,6 +151,10 @@ var cast = []part{
 	asksOne("files", interaction.Question{Kind: interaction.Confirm, Files: &interaction.Files{Host: "first",
 		List: []interaction.File{{Name: "wall.png", MediaType: "image/png", Size: 7, Path: "out/wall.png",
 			SHA256: strings.Repeat("0a", 32)}}}}),
+	asksOne("changes", interaction.Question{Kind: interaction.Approval, DefaultPolicy: interaction.SafeDefault,
+		Subject: &interaction.Subject{Tool: "spray", Changes: []interaction.Change{
+			{Path: "plan <&>", Kind: interaction.ChangeEdit, Before: "1 coat\n", After: "2 coats\n"},
+			{Path: "new", Kind: interaction.ChangeCreate}}}}),
 	asksOne("summary", interaction.Question{Kind: interaction.Approval, DefaultPolicy: interaction.SafeDefault,
 		Subject: &interaction.Subject{Tool: "spray", Summary: "2 coats <&>"}}),
 	{id: "asked-of-ada", by: first, spec: lifecycle.Spec{Submitter: "bob", Ask: &lifecycle.AskPolicy{NotSubmitter: true,

@@ -163,7 +163,9 @@ func parking(r *store.Run) {
 	q.Options[0].Yes = true
 	q.Schema = json.RawMessage(`{ "type":"object" }`)
 	q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"amount":1.50, "to":"ada <&>"}`),
-		Title: "Pay Ada", Risk: "high", Summary: "1.50 <EUR>"}
+		Title: "Pay Ada", Risk: "high", Summary: "1.50 <EUR>", Changes: []interaction.Change{
+			{Path: "a <&>", Kind: interaction.ChangeEdit, Before: "old\u2028\n", After: "new <&>\r\n"},
+			{Path: "b", Kind: interaction.ChangeDelete, Before: "x"}}}
 	q.To = &interaction.Audience{Users: []string{"ada <&>"}, Groups: []string{"f", "g"}, Except: []string{"bob"}}
 	q.Files = &interaction.Files{Host: "a", List: []interaction.File{{Name: "plan.png", MediaType: "image/png", Size: 7,
 		SHA256: strings.Repeat("0a", 32), Path: "out/plan.png"}}}

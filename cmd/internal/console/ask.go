@@ -218,7 +218,8 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 		a.print(ending(terminal.Value(arguments, ""), maxEnding))
 	}
 	if edited != nil {
-		a.print("the change:\n" + terminal.Diff(terminal.Value(q.Subject.Arguments, ""), terminal.Value(edited, "")))
+		a.print("the change:\n" + terminal.Diff(terminal.Value(q.Subject.Arguments, "")+"\n",
+			terminal.Value(edited, "")+"\n", terminal.Layout{}))
 	}
 	title, yes := "Approve this call of "+terminal.Name(q.Subject.Tool)+"?", "Yes, approve it"
 	if risk := q.Subject.Risk; risk != "" {

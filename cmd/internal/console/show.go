@@ -164,8 +164,8 @@ func (p *printer) record(r *lifecycle.Record) {
 	}
 	p.text(terminal.Green, "→ "+answer, "     ")
 	if s := r.Question.Subject; s != nil && r.Decision == lifecycle.Edit {
-		change := terminal.Diff(terminal.Value(s.Arguments, ""), terminal.Value(r.Answer().Arguments, ""))
-		p.write("     " + strings.ReplaceAll(change, "\n", "\n     "))
+		p.write(terminal.Diff(terminal.Value(s.Arguments, "")+"\n", terminal.Value(r.Answer().Arguments, "")+"\n",
+			terminal.Layout{Indent: "     ", Styled: p.styled}))
 	}
 	p.text(terminal.Dim, settlement(r), "     ")
 }
@@ -195,6 +195,9 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 		}
 		if len(s.Arguments) > 0 {
 			p.write("     " + terminal.Value(s.Arguments, "     "))
+		}
+		if len(s.Changes) > 0 {
+			p.write(terminal.Changes(s.Changes, terminal.Layout{Indent: "     ", Styled: p.styled}))
 		}
 		if s.Risk != "" {
 			p.text(terminal.Amber, "risk: "+s.Risk, "     ")

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -223,4 +224,66 @@ func (d *drawing) add(line []letter, indent string) {
 		from = to
 	}
 	d.lines = append(d.lines, strings.TrimRight(indent+b.String(), " "))
+}
+
+// Diff draws the lines that turn one text into another, marked by - and +, between equal ones.
+// Words that the other text does not have are bold. Every character counts, as in code.
+func Diff(before, after string, l Layout) string {
+	d := drawing{layout: l}
+	for _, line := range render.Diff(before, after) {
+		switch line.Change {
+		case render.Skipped:
+			d.cut(d.letters("  … "+Many(line.Before, "equal line"), Dim), l.Indent)
+		case render.Removed:
+			d.changed("- ", line.Parts, Red, l.Indent)
+		case render.Added:
+			d.changed("+ ", line.Parts, Green, l.Indent)
+		case render.Same:
+			d.changed("  ", line.Parts, l.Style, l.Indent)
+		}
+	}
+	return strings.Join(d.lines, "\n")
+}
+
+// changed draws a line of a diff. Its continuation lines are behind a mark, so that none looks like
+// another line of the text.
+func (d *drawing) changed(mark string, parts []render.Element, style Style, indent string) {
+	all := d.letters(mark, style)
+	for i := range parts {
+		switch e := &parts[i]; e.Kind {
+		case render.Break:
+			all = append(all, d.letters(" (no line break at the end)", Dim)...)
+		case render.Token:
+			all = append(all, d.letters(code(e.Text), bold[style])...)
+		default:
+			all = append(all, d.letters(code(e.Text), style)...)
+		}
+	}
+	room := max(Width-utf8.RuneCountInString(indent), 20)
+	for first := true; first || len(all) > 0; first = false {
+		n := min(len(all), room)
+		d.add(all[:n], indent)
+		if all = all[n:]; len(all) > 0 {
+			all = append(d.letters("↳ ", Dim), all...)
+		}
+	}
+}
+
+var bold = map[Style]Style{Red: "1;31", Green: "1;32"}
+
+// Changes draws what a call changes: for each text its path, and its lines before and after.
+func Changes(all []interaction.Change, l Layout) string {
+	var texts []string
+	for i := range all {
+		c := &all[i]
+		removed, added := c.Lines()
+		head := Layout{Indent: l.Indent, Styled: l.Styled}
+		d := drawing{layout: head}
+		d.cut(d.letters(fmt.Sprintf("%s %s (-%d +%d lines)", c.Kind, Name(c.Path), removed, added), Bold), l.Indent)
+		texts = append(texts, d.lines...)
+		if diff := Diff(c.Before, c.After, l); diff != "" {
+			texts = append(texts, diff)
+		}
+	}
+	return strings.Join(texts, "\n")
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // N5: a document has its structure on a terminal, and no part of it is hidden.
@@ -76,7 +78,26 @@ func FuzzMarkdown(f *testing.F) {
 // N6: an edit is shown as its lines before and after.
 func TestN6AnEditIsShownAsADiff(t *testing.T) {
 	require.Equal(t, "  {\n-   \"eur\": 7,\n+   \"eur\": 5,\n    \"to\": \"Ada\"\n  }",
-		Diff("{\n  \"eur\": 7,\n  \"to\": \"Ada\"\n}", "{\n  \"eur\": 5,\n  \"to\": \"Ada\"\n}"))
+		Diff("{\n  \"eur\": 7,\n  \"to\": \"Ada\"\n}\n", "{\n  \"eur\": 5,\n  \"to\": \"Ada\"\n}\n", Layout{}))
 	many := "u\nv\nw\nx\ny\nz\n"
-	require.Equal(t, "  … 3 equal lines\n  x\n  y\n  z\n- a\n+ b", Diff(many+"a", many+"b"))
+	require.Equal(t, "  … 3 equal lines\n  x\n  y\n  z\n- a\n+ b", Diff(many+"a\n", many+"b\n", Layout{}))
+}
+
+// N6: a change is shown with its path, its lines, words in bold, and each hidden character by name.
+func TestN6ChangesAreShownWithEveryCharacter(t *testing.T) {
+	all := []interaction.Change{
+		{Path: "a\u202e.sql", Kind: interaction.ChangeEdit, Before: "pay 10\n", After: "pay\u200b 1000\r\n\x1b[31mx"},
+		{Path: "new", Kind: interaction.ChangeCreate},
+	}
+	shown := Changes(all, Layout{Indent: "  "})
+	require.Contains(t, shown, `  edit a\u{202E}.sql (-1 +2 lines)`+"\n  - pay 10\n"+`  + pay\u{200B} 1000\u{000D}`+"\n")
+	require.Contains(t, shown, "(no line break at the end)\n  create new (-0 +0 lines)")
+	require.NotContains(t, shown, "\x1b")
+	styled := Changes(all, Layout{Styled: true})
+	require.Contains(t, styled, "\x1b[1;31m10\x1b[0m", "the changed word")
+	long := Changes([]interaction.Change{{Path: "x", Kind: interaction.ChangeCreate, After: strings.Repeat("+ y", 60)}},
+		Layout{})
+	for _, line := range strings.Split(long, "\n")[1:] {
+		require.Regexp(t, `^(\+|↳) `, line, "no part of a text looks like another line")
+	}
 }

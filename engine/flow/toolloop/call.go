@@ -36,6 +36,9 @@ func (l Loop) prepare(asked Call) call {
 	if t.Summary != nil {
 		q.Subject.Summary = t.Summary(arguments)
 	}
+	if t.Changes != nil {
+		q.Subject.Changes = t.Changes(arguments)
+	}
 	if err := q.Subject.Validate(); err != nil {
 		p.Invalid = "The arguments cannot be approved: " + err.Error() + "."
 		return p

@@ -78,6 +78,9 @@ type Tool struct {
 	Title, Risk string
 	// Summary, if set, distinguishes a call from others in lists and notices: an amount, a path.
 	Summary func(arguments json.RawMessage) string
+	// Changes, if set, has what a call does to files or other texts, to be shown with the question. It
+	// is called once for each call, like Approve.
+	Changes func(arguments json.RawMessage) []engine.Change
 }
 
 // Approval reports whether people must approve a call. It is called once for each call, when the

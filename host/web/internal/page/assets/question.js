@@ -5,6 +5,7 @@ import { T } from "./texts.js";
 import { Problem, get, post, questionPath, runPath } from "./api.js";
 import { Answer } from "./answer.js";
 import { argumentsView } from "./approval.js";
+import { changesView } from "./diff.js";
 import { filesView } from "./files.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { announce, button, h, newID, prose, said, set, shown } from "./dom.js";
@@ -151,7 +152,7 @@ export class QuestionPanel {
       question.subject?.title && question.subject.title !== question.prompt ? written(question.prompt) : null,
       question.context ? h("div", { class: "context" }, h("p", { class: "label" }, T.context), written(question.context))
         : null,
-      question.subject ? argumentsView(question.subject) : null, filesView(this.run, question));
+      question.subject ? [argumentsView(question.subject), changesView(question.subject)] : null, filesView(this.run, question));
   }
 
   // showFacts shows the question's status: claim, votes, and the effect of a timeout.

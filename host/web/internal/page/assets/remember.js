@@ -13,7 +13,7 @@ const mostNames = 16; // arguments that a server compares
 // mayRemember reports whether the person's approval of the question can count for later calls, too.
 export function mayRemember(question) {
   const several = question.need > 1 || question.rejects > 1;
-  return Boolean(question.subject) && !several && !question.files?.length && !question.for;
+  return Boolean(question.subject) && !several && !question.files?.length && !question.subject.changes?.length && !question.for;
 }
 
 // RememberControl offers to let an approval count for later calls, for at most so many seconds.

@@ -1,7 +1,7 @@
 // The person's choices for this page, kept in this browser.
 
 const name = `interlude-settings ${location.pathname}`;
-const choices = { keys: true, undo: 5, theme: "auto", language: "auto", notify: false, views: {} };
+const choices = { keys: true, undo: 5, theme: "auto", language: "auto", notify: false, sideBySide: false, views: {} };
 const watchers = new Set();
 
 export const longestUndo = 60; // seconds

@@ -1,0 +1,147 @@
+package interaction
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Limits of a subject's changes.
+const (
+	MaxChanges     = 32
+	MaxChangePath  = 1 << 10  // in bytes
+	MaxChangesText = 64 << 10 // in bytes, of all paths and texts of a subject
+)
+
+// ChangeKind is the kind of a Change.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ChangeCreate ChangeKind = "create" // the text does not exist before
+	ChangeEdit   ChangeKind = "edit"
+	ChangeDelete ChangeKind = "delete" // the text does not exist after
+)
+
+// Change is what a call does to a file or to another text, such as a table's definition. The
+// question's Digest binds it: people approve the change that they saw.
+type Change struct {
+	// Path names the text for people, in at most MaxChangePath bytes.
+	Path string     `json:"path"`
+	Kind ChangeKind `json:"kind"`
+	// Before and After are the whole text, or the part around the change. A created text has no
+	// Before, a deleted one no After. The two texts of an edit differ.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// validateChanges returns an error that names the invalid change.
+func validateChanges(all []Change) error {
+	if len(all) > MaxChanges {
+		return fmt.Errorf("%d changes, at most %d", len(all), MaxChanges)
+	}
+	size := 0
+	for i := range all {
+		if err := all[i].validate(); err != nil {
+			return fmt.Errorf("change %d %w", i+1, err)
+		}
+		if size += len(all[i].Path) + len(all[i].Before) + len(all[i].After); size > MaxChangesText {
+			return fmt.Errorf("the first %d of %d changes have %d bytes, at most %d", i+1, len(all), size, MaxChangesText)
+		}
+	}
+	return nil
+}
+
+func (c *Change) validate() error {
+	if path, short := cut(c.Path, MaxChangePath); short || path != c.Path || strings.TrimSpace(path) == "" {
+		return fmt.Errorf("has the path %.40q, want a text of at most %d bytes", c.Path, MaxChangePath)
+	}
+	for _, text := range []string{c.Before, c.After} {
+		if kept, _ := cut(text, len(text)); kept != text {
+			return fmt.Errorf("of %.40q is no text: it has NUL, or is not in UTF-8", c.Path)
+		}
+	}
+	switch {
+	case c.Kind != ChangeCreate && c.Kind != ChangeEdit && c.Kind != ChangeDelete:
+		return fmt.Errorf("of %.40q has the kind %.20q, want create, edit or delete", c.Path, c.Kind)
+	case c.Kind == ChangeCreate && c.Before != "":
+		return fmt.Errorf("creates %.40q, and has a text before", c.Path)
+	case c.Kind == ChangeDelete && c.After != "":
+		return fmt.Errorf("deletes %.40q, and has a text after", c.Path)
+	case c.Kind == ChangeEdit && c.Before == c.After:
+		return fmt.Errorf("edits %.40q, and leaves the text as it is", c.Path)
+	}
+	return nil
+}
+
+// cloneChanges returns a copy; nil for an empty list.
+func cloneChanges(all []Change) []Change {
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.Clone(all)
+}
+
+// Lines returns how many lines the change removes and adds: the lines between the equal beginnings
+// and the equal ends of the two texts.
+func (c *Change) Lines() (removed, added int) {
+	before, after := c.differing()
+	return countLines(before), countLines(after)
+}
+
+// Text describes the change for messages: kind, path, and the lines between the equal beginnings
+// and the equal ends, removed ones after "- " and added ones after "+ ". Invisible characters are
+// shown by name.
+func (c *Change) Text() string {
+	before, after := c.differing()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s (-%d +%d lines)", c.Kind, Visible(c.Path), countLines(before), countLines(after))
+	for _, part := range []struct{ mark, text string }{{"- ", before}, {"+ ", after}} {
+		for line := range strings.Lines(part.text) {
+			text, ends := strings.CutSuffix(line, "\n")
+			b.WriteString("\n" + part.mark + Visible(text))
+			if !ends {
+				b.WriteString(" (no line break at the end)")
+			}
+		}
+	}
+	return b.String()
+}
+
+// differing returns the texts without the lines at their beginnings and ends that are equal.
+func (c *Change) differing() (before, after string) {
+	before, after = c.Before, c.After
+	for before != "" && after != "" {
+		a, b := firstLine(before), firstLine(after)
+		if a != b {
+			break
+		}
+		before, after = before[len(a):], after[len(b):]
+	}
+	for before != "" && after != "" {
+		a, b := lastLine(before), lastLine(after)
+		if a != b {
+			break
+		}
+		before, after = before[:len(before)-len(a)], after[:len(after)-len(b)]
+	}
+	return before, after
+}
+
+func firstLine(s string) string { return s[:len(s)-len(afterLine(s))] }
+
+func afterLine(s string) string {
+	_, rest, _ := strings.Cut(s, "\n")
+	return rest
+}
+
+// lastLine returns the last line with its line break.
+func lastLine(s string) string { return s[strings.LastIndexByte(strings.TrimSuffix(s, "\n"), '\n')+1:] }
+
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
