@@ -46,7 +46,8 @@ func validateChanges(all []Change) error {
 			return fmt.Errorf("change %d %w", i+1, err)
 		}
 		if size += len(all[i].Path) + len(all[i].Before) + len(all[i].After); size > MaxChangesText {
-			return fmt.Errorf("the first %d of %d changes have %d bytes, at most %d", i+1, len(all), size, MaxChangesText)
+			return fmt.Errorf("the first %d of %d changes have %d bytes, at most %d", i+1, len(all), size,
+				MaxChangesText)
 		}
 	}
 	return nil

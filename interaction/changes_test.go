@@ -30,7 +30,7 @@ func TestN6AChangeIsValidOrRefused(t *testing.T) {
 	}
 	for fault, c := range map[string]interaction.Change{
 		"has the path":         {Kind: interaction.ChangeCreate},
-		"want a text of":       {Path: strings.Repeat("x", interaction.MaxChangePath+1), Kind: interaction.ChangeCreate},
+		"want a text of":       {Path: long[:interaction.MaxChangePath+1], Kind: interaction.ChangeCreate},
 		"has the kind":         {Path: "a", Kind: "move"},
 		"a text before":        {Path: "a", Kind: interaction.ChangeCreate, Before: "x"},
 		"a text after":         {Path: "a", Kind: interaction.ChangeDelete, After: "x"},
@@ -75,7 +75,7 @@ func TestN6LinesOfAChange(t *testing.T) {
 		removed, added int
 	}{
 		{"", "", 0, 0}, {"", "a\nb", 0, 2}, {"a\nb\n", "", 2, 0}, {"a\nb\nc\n", "a\nx\ny\nc\n", 1, 2},
-		{"a", "a\n", 1, 1}, {"a\na\n", "a\na\na\n", 0, 1}, {"a\n\n", "a\n", 1, 0},
+		{"a", "a\n", 1, 1}, {"b\nb\n", "b\nb\nb\n", 0, 1}, {"a\n\n", "a\n", 1, 0},
 	} {
 		c := interaction.Change{Before: tc.before, After: tc.after}
 		removed, added := c.Lines()
