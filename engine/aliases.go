@@ -94,7 +94,7 @@ type Files = interaction.Files
 // File is [interaction.File]: a file of a question.
 type File = interaction.File
 
-// Change is [interaction.Change]: what a Subject's call does to a file or another text.
+// Change is [interaction.Change]: the effect of a Subject's call on a file or another text.
 type Change = interaction.Change
 
 // ChangeKind is [interaction.ChangeKind]: the kind of a Change.

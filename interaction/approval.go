@@ -32,7 +32,7 @@ type Subject struct {
 	// notices: an amount, a path, a recipient. At most MaxSummary bytes. The host's code or the tool
 	// sets it.
 	Summary string `json:"summary,omitempty"`
-	// Changes show what the call does to files or other texts: at most MaxChanges, of MaxChangesText
+	// Changes show the effect of the call on files or other texts: at most MaxChanges, of MaxChangesText
 	// bytes in total. They are for people; only Arguments are executed.
 	Changes []Change `json:"changes,omitempty"`
 }

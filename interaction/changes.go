@@ -23,7 +23,7 @@ const (
 	ChangeDelete ChangeKind = "delete" // the text does not exist after
 )
 
-// Change is what a call does to a file or to another text, such as a table's definition. The
+// Change is the effect of a call on a file or on another text, such as a table's definition. The
 // question's Digest binds it: people approve the change that they saw.
 type Change struct {
 	// Path names the text for people, in at most MaxChangePath bytes.
@@ -90,13 +90,21 @@ func (c *Change) Lines() (removed, added int) {
 	return countLines(before), countLines(after)
 }
 
-// Text describes the change for messages: kind, path, and the lines between the equal beginnings
+// Name returns the change's kind, its path and the numbers of lines, for one line of a message.
+// Invisible characters are shown by name, line breaks and tabs in the path as \n and \t.
+func (c *Change) Name() string {
+	removed, added := c.Lines()
+	path := strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Visible(c.Path))
+	return fmt.Sprintf("%s %s (-%d +%d lines)", c.Kind, path, removed, added)
+}
+
+// Text describes the change for messages: Name, and the lines between the equal beginnings
 // and the equal ends, removed ones after "- " and added ones after "+ ". Invisible characters are
 // shown by name.
 func (c *Change) Text() string {
 	before, after := c.differing()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s (-%d +%d lines)", c.Kind, Visible(c.Path), countLines(before), countLines(after))
+	b.WriteString(c.Name())
 	for _, part := range []struct{ mark, text string }{{"- ", before}, {"+ ", after}} {
 		for line := range strings.Lines(part.text) {
 			text, ends := strings.CutSuffix(line, "\n")

@@ -75,12 +75,18 @@ func TestN6LinesOfAChange(t *testing.T) {
 		removed, added int
 	}{
 		{"", "", 0, 0}, {"", "a\nb", 0, 2}, {"a\nb\n", "", 2, 0}, {"a\nb\nc\n", "a\nx\ny\nc\n", 1, 2},
-		{"a", "a\n", 1, 1}, {"b\nb\n", "b\nb\nb\n", 0, 1}, {"a\n\n", "a\n", 1, 0},
+		{"a", "a\n", 1, 1}, {"b\nc\n", "b\nc\nc\n", 0, 1}, {"a\n\n", "a\n", 1, 0},
 	} {
 		c := interaction.Change{Before: tc.before, After: tc.after}
 		removed, added := c.Lines()
 		require.Equal(t, []int{tc.removed, tc.added}, []int{removed, added}, "%q %q", tc.before, tc.after)
 	}
+}
+
+// N6: a path cannot add lines to the text about a change.
+func TestN6APathIsOnOneLine(t *testing.T) {
+	c := interaction.Change{Path: "a\n- x\t\u202e", Kind: interaction.ChangeCreate, After: "y\u200b"}
+	require.Equal(t, `create a\n- x\t\u{202E} (-0 +1 lines)`+"\n"+`+ y\u{200B} (no line break at the end)`, c.Text())
 }
 
 // N6: a remembered decision covers no call that shows changes, since it compares only arguments.

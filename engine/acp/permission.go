@@ -297,6 +297,9 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	for _, o := range options {
 		q.Options = append(q.Options, interaction.Option{Label: visible(o.Name), Value: o.value()})
 	}
+	if q.Subject != nil && len(q.Subject.Changes) > 0 {
+		about.Content = about.withoutDiffs() // the question shows them as changes
+	}
 	q.Context = about.details(visible, interaction.MaxContext)
 	if len(q.Context) <= interaction.MaxContext {
 		return q, nil, nil

@@ -40,6 +40,8 @@ func TestN6APermissionRequestsDiffsAreShown(t *testing.T) {
 			{Path: "/src/a.go", Kind: interaction.ChangeEdit, Before: "a := 1\n", After: "a := 2\n"},
 			{Path: "/src/b.go", Kind: interaction.ChangeCreate, After: "new\u202e\n"},
 		}, q.Subject.Changes)
+		require.NotContains(t, q.Context, "newText", "a change is shown once")
+		require.Contains(t, q.Context, "why")
 		shown := q.Digest()
 		require.Equal(t, "rm -r build: once", r.answer("once").FinalText)
 

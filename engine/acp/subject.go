@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -100,6 +101,22 @@ func (s subject) changes(redacted func(string) string) (all []interaction.Change
 		all = append(all, change)
 	}
 	return all
+}
+
+// withoutDiffs returns the content without its diffs.
+func (s subject) withoutDiffs() json.RawMessage {
+	var content []json.RawMessage
+	if json.Unmarshal(s.Content, &content) != nil {
+		return s.Content
+	}
+	others, err := json.Marshal(slices.DeleteFunc(content, func(raw json.RawMessage) bool {
+		var c struct{ Type string }
+		return json.Unmarshal(raw, &c) == nil && c.Type == "diff"
+	}))
+	if err != nil {
+		return s.Content
+	}
+	return others
 }
 
 // digest identifies the subject: SHA-256 over its canonical JSON. It is empty for a subject without

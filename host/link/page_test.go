@@ -67,7 +67,7 @@ func TestJ12AnApprovalHidesNothing(t *testing.T) {
 	require.Contains(t, shown, "\n"+strings.Repeat("  ", 12)+"&#34;in&#34;: ")
 }
 
-// N6: the page shows what a call changes, with the changed words, every hidden character by name, and
+// N6: the page shows the changes of a call, with the changed words, every hidden character by name, and
 // no HTML of the texts.
 func TestN6ThePageShowsChanges(t *testing.T) {
 	q, err := engine.ApprovalOf("Write it?", "write", map[string]any{})

@@ -101,11 +101,23 @@ func MessageIn(language string, n Notice) Message {
 	return Message{}
 }
 
+// shownChanges is how many changes of a call a text names.
+const shownChanges = 8
+
 func questionText(q lifecycle.InputRequired) string {
 	var b strings.Builder
 	b.WriteString(interaction.VisibleProse(q.Prompt))
 	if s := q.Subject; s != nil {
 		fmt.Fprintf(&b, "\n%s %s", interaction.Visible(s.Tool), interaction.VisibleJSON([]byte(s.Arguments), ""))
+	}
+	for i, c := range q.Changes {
+		if i == shownChanges {
+			fmt.Fprintf(&b, "\n… %d more changes", len(q.Changes)-i)
+			break
+		}
+		change := interaction.Change{Path: c.Path, Kind: interaction.ChangeKind(c.Kind), Before: c.Before,
+			After: c.After}
+		b.WriteString("\n" + change.Name())
 	}
 	for _, o := range q.Options {
 		label, value := interaction.Option{Label: o.Label, Value: o.Value}.Shown()

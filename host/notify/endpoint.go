@@ -254,8 +254,8 @@ func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
 func (e *endpoint) summary(ctx context.Context, n Notice) (string, error) {
 	switch n.Event.Type {
 	case lifecycle.TypeInputRequired:
-		if asked, ok := n.Question(); !ok || asked.Subject == nil {
-			return "", nil
+		if asked, ok := n.Question(); !ok || asked.Subject == nil || asked.Summary != "" {
+			return asked.Summary, nil
 		}
 	case lifecycle.TypeReminder, lifecycle.TypeEscalated:
 	default:

@@ -596,6 +596,57 @@ func TestN4NoticesNameTheCall(t *testing.T) {
 	})
 }
 
+// N6: the event in a notice has the call's summary and changes, in a later protocol version; the text
+// names a bounded number of paths with their lines.
+func TestN6NoticesNameTheChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		subject := &engine.Subject{Tool: "write", Summary: "bill 7"}
+		for i := range 10 {
+			subject.Changes = append(subject.Changes, engine.Change{Path: fmt.Sprint("a\u202e", i),
+				Kind: engine.ChangeEdit, Before: "1\n2\n", After: "1\n3\n4\n"})
+		}
+		writer := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			q := engine.Question{Kind: lifecycle.Approval, Prompt: "Write?", Subject: &engine.Subject{Tool: "plain"}}
+			if t.RunID == "r" {
+				q.Subject = subject
+			}
+			return engine.Ask(q), nil
+		})
+		lc, err := lifecycle.New(lifecycle.Config{Engine: writer, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		notices := map[string]Notice{}
+		h := &host{TB: t, queue: NewMemory(), lc: lc}
+		_, stop := h.notify(nil, Endpoint{Name: "people", Sender: SenderFunc(func(_ context.Context, n Notice) error {
+			if n.Event.Type == lifecycle.TypeInputRequired {
+				notices[n.Event.RunID] = n
+			}
+			return nil
+		})})
+		h.submit("r")
+		h.submit("plain")
+		pass(time.Hour)
+		stop()
+		cancel()
+		require.NoError(t, <-served)
+		lc.Close()
+		require.Equal(t, "fcmp/1.1", notices["plain"].Event.ProtocolVersion)
+		n := notices["r"]
+		require.Equal(t, "fcmp/1.4", n.Event.ProtocolVersion)
+		require.Contains(t, string(n.Event.Data), `"summary":"bill 7"`)
+		asked, ok := n.Question()
+		require.True(t, ok)
+		require.Len(t, asked.Changes, 10)
+		require.Equal(t, "1\n3\n4\n", asked.Changes[9].After)
+		text := DefaultMessage(n).Text
+		require.Contains(t, text, "r (bill 7) asks: Write?")
+		require.Contains(t, text, `edit a\u{202E}7 (-1 +2 lines)`)
+		require.Contains(t, text, "… 2 more changes")
+	})
+}
+
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

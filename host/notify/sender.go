@@ -18,8 +18,8 @@ type Notice struct {
 	Attempt int
 	Event   lifecycle.Event
 	// Summary distinguishes the call that the open question is about from others (engine.Subject):
-	// an amount, a path. Events do not have it. The notifier reads it for approvals, reminders and
-	// escalations; it is empty if the question is settled.
+	// an amount, a path. For reminders and escalations the notifier reads it; there it is empty if the
+	// question is settled.
 	Summary string
 }
 

@@ -128,8 +128,8 @@ func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	require.Contains(t, string(w.answered("r")[0].Value), "90071992547409931.10", "no number is rounded")
 }
 
-// K4: an approval shows its arguments unchanged, marks edits, and asks to acknowledge the risk.
-func TestK4AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
+// K4, N6: an approval shows its arguments unchanged, marks edits, and asks to acknowledge the risk.
+func TestN6AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	w := openWorld(t)
 	q := approval(t, "Pay the invoice of ACME?", "payments.transfer", `{"to":"ACME Ltd.",
 		"iban":"DE02 1203 0000 0000 2020 51","amount":9007199254740993,"currency":"EUR","urgent":false,
@@ -150,6 +150,14 @@ func TestK4AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	ada.sees("1 difference from the proposal")
 	ada.until(`document.querySelector('[data-pointer="/to"]').classList.contains("changed")`)
 	ada.until(`document.querySelector(".differences del").innerText === '"ACME Ltd."'`)
+	ada.run(`document.querySelector(".edited-lines > summary").click();`)
+	ada.until(`document.querySelector(".edited-lines .removed strong")?.innerText === "Ltd."`)
+	require.Contains(t, js[string](ada, `document.querySelector(".edited-lines .added").closest("tr").innerText`), "GmbH")
+	ada.run(`document.querySelector(".edited-lines button").click();`)
+	ada.until(`document.querySelector(".edited-lines table.sides tr:has(.removed):has(.added)")`)
+	ada.accessible("lines of an edit")
+	ada.run(`document.querySelector(".edited-lines button").click();
+		document.querySelector(".edited-lines > summary").click();`)
 	ada.pictures("edit")
 	ada.accessible("edited arguments")
 	ada.press("Approve as edited")

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N6: the page shows what a call changes, one below the other and side by side, with words marked,
+// N6: the page shows the changes of a call, one below the other and side by side, with words marked,
 // hidden characters by name, and long changes folded; what was shown is approved.
 func TestN6ThePageShowsChanges(t *testing.T) {
 	w := openWorld(t)

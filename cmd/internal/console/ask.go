@@ -21,11 +21,12 @@ import (
 type asker struct {
 	ctx     context.Context //nolint:containedctx // of the one call that asks
 	in, out *os.File
+	columns int // in which an edit is shown side by side; 0: one below the other
 }
 
 // ask returns the person's answer, and asks again if the question does not accept it.
-func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File) (lifecycle.Reply, error) {
-	a := asker{ctx, in, out}
+func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File, columns int) (lifecycle.Reply, error) {
+	a := asker{ctx, in, out, columns}
 	for {
 		r := lifecycle.Reply{ID: q.ID, Seen: q.Digest()}
 		if err := a.fill(q, &r); err != nil {
@@ -219,7 +220,7 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 	}
 	if edited != nil {
 		a.print("the change:\n" + terminal.Diff(terminal.Value(q.Subject.Arguments, "")+"\n",
-			terminal.Value(edited, "")+"\n", terminal.Layout{}))
+			terminal.Value(edited, "")+"\n", terminal.Layout{Columns: a.columns}))
 	}
 	title, yes := "Approve this call of "+terminal.Name(q.Subject.Tool)+"?", "Yes, approve it"
 	if risk := q.Subject.Risk; risk != "" {

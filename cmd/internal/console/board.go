@@ -55,6 +55,7 @@ type board struct {
 	width    int
 	height   int
 	left     bool
+	sides    bool      // changes are shown side by side
 	last     rune      // the last key
 	pressed  time.Time // when
 }
@@ -129,8 +130,12 @@ func (b *board) flush(c command.Call) error {
 
 func (b *board) ask(c command.Call) {
 	o := b.answer
-	newPrinter(c.Out, false).question(&o.Question, b.cl.Now())
-	reply, err := ask(b.ctx, &o.Question, c.In, c.Out)
+	p := newPrinter(c.Out, false)
+	if b.sides {
+		p.columns = b.width
+	}
+	p.question(&o.Question, b.cl.Now())
+	reply, err := ask(b.ctx, &o.Question, c.In, c.Out, p.columns)
 	if err != nil {
 		b.note = command.Words(err)
 		return

@@ -21,6 +21,7 @@ enter     answer in full           /         search; esc ends it
 a         approve, or yes          x         mark for one decision
 r         reject with a reason, or no
 e         edit the arguments       u         take the last decision back
+d         changes side by side
 c         claim or release         ?         these keys
 q         leave: what is pending is sent`
 
@@ -88,6 +89,8 @@ func (b *board) key(key string) tea.Cmd {
 		return b.reject()
 	case "c":
 		return b.claim()
+	case "d":
+		b.sides, b.below = !b.sides, 0
 	}
 	return nil
 }
@@ -340,6 +343,9 @@ func (b *board) detail() []string {
 	}
 	var text strings.Builder
 	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == ""}
+	if b.sides {
+		p.columns = b.width
+	}
 	if chosen := b.chosen(); len(chosen) > 1 && !slices.ContainsFunc(chosen, isNoCall) {
 		p.line(terminal.Bold, fmt.Sprintf("%d marked calls of %s", len(chosen), chosen[0].Question.Subject.Tool))
 		for _, line := range differences(chosen) {

@@ -19,7 +19,13 @@ type printer struct {
 	json   bool
 	styled bool
 	narrow bool // lines are cut to the width of a terminal
-	err    error
+	// columns in which changes are shown side by side; 0: one below the other
+	columns int
+	err     error
+}
+
+func columnsFlag(f *flag.FlagSet) *int {
+	return f.Int("columns", 0, "show changes side by side, in so many columns; 0: one below the other")
 }
 
 func jsonFlag(f *flag.FlagSet) *bool {

@@ -24,7 +24,7 @@ var replyVerb = command.Verb{
 	Prepare: func(f *flag.FlagSet) command.Action {
 		a := &answering{db: NewDatabase(f).withDirectory(f), who: newPerson(f, self())}
 		f.StringVar(&a.who.of, "for", "", "the absent `person` whose deputy answers; needs -directory")
-		asJSON := jsonFlag(f)
+		asJSON, columns := jsonFlag(f), columnsFlag(f)
 		f.IntVar(&a.number, "question", 0, "the `number` of the question; optional if only one is open")
 		f.StringVar(&a.text, "text", "", "the answer as a `text`, or a comment on a decision")
 		f.StringVar(&a.value, "value", "", "the value of a form, or edited arguments, as `JSON`")
@@ -38,6 +38,7 @@ var replyVerb = command.Verb{
 				return command.Misused, err
 			}
 			p := newPrinter(c.Out, *asJSON)
+			p.columns = *columns
 			return a.db.with(ctx, once, func(cl *client) error { return a.reply(ctx, c, cl, p) })
 		}
 	},
@@ -133,7 +134,7 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 		return a.asGiven(q)
 	case terminal.Is(c.In) && terminal.Live(c.Out) && !p.json:
 		p.question(q, cl.Now())
-		return ask(ctx, q, c.In, c.Out)
+		return ask(ctx, q, c.In, c.Out, p.columns)
 	case terminal.Is(c.In):
 		return lifecycle.Reply{}, command.Misusef("want an answer: interlude reply %s TEXT, or -value or -decision",
 			a.run)

@@ -21,7 +21,7 @@ import (
 var showVerb = command.Verb{
 	Name: "show", Args: "RUN", Does: "show a run: its state, open questions, answers and result",
 	Prepare: func(f *flag.FlagSet) command.Action {
-		db, asJSON := NewDatabase(f), jsonFlag(f)
+		db, asJSON, columns := NewDatabase(f), jsonFlag(f), columnsFlag(f)
 		limit := f.Int("limit", 100, "at most `n` questions of the history, the newest; 0 for all")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			args, err := c.Want("RUN")
@@ -29,6 +29,7 @@ var showVerb = command.Verb{
 				return command.Misused, err
 			}
 			p := newPrinter(c.Out, *asJSON)
+			p.columns = *columns
 			if *limit < 0 {
 				return command.Misused, command.Misusef("-limit is %d: want a number from 0", *limit)
 			}
@@ -165,7 +166,7 @@ func (p *printer) record(r *lifecycle.Record) {
 	p.text(terminal.Green, "→ "+answer, "     ")
 	if s := r.Question.Subject; s != nil && r.Decision == lifecycle.Edit {
 		p.write(terminal.Diff(terminal.Value(s.Arguments, "")+"\n", terminal.Value(r.Answer().Arguments, "")+"\n",
-			terminal.Layout{Indent: "     ", Styled: p.styled}))
+			terminal.Layout{Indent: "     ", Styled: p.styled, Columns: p.columns}))
 	}
 	p.text(terminal.Dim, settlement(r), "     ")
 }
@@ -197,7 +198,7 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 			p.write("     " + terminal.Value(s.Arguments, "     "))
 		}
 		if len(s.Changes) > 0 {
-			p.write(terminal.Changes(s.Changes, terminal.Layout{Indent: "     ", Styled: p.styled}))
+			p.write(terminal.Changes(s.Changes, terminal.Layout{Indent: "     ", Styled: p.styled, Columns: p.columns}))
 		}
 		if s.Risk != "" {
 			p.text(terminal.Amber, "risk: "+s.Risk, "     ")

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +14,7 @@ type Layout struct {
 	First, Indent string
 	Style         Style // of text without its own
 	Styled        bool  // the file shows styles
+	Columns       int   // in which Diff draws two texts side by side; 0, or too few: one below the other
 }
 
 // Markdown draws a document of Markdown. As on the page, no part of the source is hidden: addresses
@@ -226,31 +226,82 @@ func (d *drawing) add(line []letter, indent string) {
 	d.lines = append(d.lines, strings.TrimRight(indent+b.String(), " "))
 }
 
-// Diff draws the lines that turn one text into another, marked by - and +, between equal ones.
-// Words that the other text does not have are bold. Every character counts, as in code.
+// Diff draws the lines that turn one text into another, marked by - and +, between equal ones, or,
+// with Layout.Columns, the two texts side by side. Words that the other text does not have are bold.
+// Every character counts, as in code.
 func Diff(before, after string, l Layout) string {
 	d := drawing{layout: l}
-	for _, line := range render.Diff(before, after) {
-		switch line.Change {
-		case render.Skipped:
-			d.cut(d.letters("  … "+Many(line.Before, "equal line"), Dim), l.Indent)
-		case render.Removed:
-			d.changed("- ", line.Parts, Red, l.Indent)
-		case render.Added:
-			d.changed("+ ", line.Parts, Green, l.Indent)
-		case render.Same:
-			d.changed("  ", line.Parts, l.Style, l.Indent)
+	lines := render.Diff(before, after)
+	side := (l.Columns - utf8.RuneCountInString(l.Indent) - utf8.RuneCountInString(divider)) / 2
+	for len(lines) > 0 {
+		n := 1
+		switch first := &lines[0]; {
+		case first.Change == render.Skipped:
+			d.cut(d.letters("  … "+Many(first.Before, "equal line"), Dim), l.Indent)
+		case side >= leastSide:
+			n = d.sides(lines, side)
+		default:
+			for _, row := range d.changed(first, Width-utf8.RuneCountInString(l.Indent)) {
+				d.add(row, l.Indent)
+			}
 		}
+		lines = lines[n:]
 	}
 	return strings.Join(d.lines, "\n")
 }
 
-// changed draws a line of a diff. Its continuation lines are behind a mark, so that none looks like
-// another line of the text.
-func (d *drawing) changed(mark string, parts []render.Element, style Style, indent string) {
-	all := d.letters(mark, style)
-	for i := range parts {
-		switch e := &parts[i]; e.Kind {
+// divider is between two texts side by side.
+const divider = " │ "
+
+// leastSide is the number of columns of a text from which two are drawn side by side.
+const leastSide = 30
+
+// sides draws an equal line, or the removed lines next to the added ones, and returns their number.
+func (d *drawing) sides(lines []render.Line, side int) int {
+	if lines[0].Change == render.Same {
+		row := d.changed(&lines[0], side)
+		d.pair(row, row, side)
+		return 1
+	}
+	n := 0
+	var left, right [][]letter
+	for ; n < len(lines) && lines[n].Change == render.Removed; n++ {
+		left = append(left, d.changed(&lines[n], side)...)
+	}
+	for ; n < len(lines) && lines[n].Change == render.Added; n++ {
+		right = append(right, d.changed(&lines[n], side)...)
+	}
+	d.pair(left, right, side)
+	return n
+}
+
+func (d *drawing) pair(left, right [][]letter, side int) {
+	for i := range max(len(left), len(right)) {
+		var row []letter
+		if i < len(left) {
+			row = append(row, left[i]...)
+		}
+		row = append(row, d.letters(strings.Repeat(" ", side-len(row))+divider, Dim)...)
+		if i < len(right) {
+			row = append(row, right[i]...)
+		}
+		d.add(row, d.layout.Indent)
+	}
+}
+
+// changed returns the rows of a line of a diff. Continuations are behind a mark, so that none looks
+// like another line of the text.
+func (d *drawing) changed(line *render.Line, room int) (rows [][]letter) {
+	mark, style := "  ", d.layout.Style
+	switch line.Change {
+	case render.Removed:
+		mark, style = "- ", Red
+	case render.Added:
+		mark, style = "+ ", Green
+	}
+	var all []letter
+	for i := range line.Parts {
+		switch e := &line.Parts[i]; e.Kind {
 		case render.Break:
 			all = append(all, d.letters(" (no line break at the end)", Dim)...)
 		case render.Token:
@@ -259,27 +310,25 @@ func (d *drawing) changed(mark string, parts []render.Element, style Style, inde
 			all = append(all, d.letters(code(e.Text), style)...)
 		}
 	}
-	room := max(Width-utf8.RuneCountInString(indent), 20)
-	for first := true; first || len(all) > 0; first = false {
+	before := d.letters(mark, style)
+	for room = max(room, 20) - len(before); ; before = d.letters("↳ ", Dim) {
 		n := min(len(all), room)
-		d.add(all[:n], indent)
-		if all = all[n:]; len(all) > 0 {
-			all = append(d.letters("↳ ", Dim), all...)
+		rows = append(rows, append(before, all[:n]...))
+		if all = all[n:]; len(all) == 0 {
+			return rows
 		}
 	}
 }
 
 var bold = map[Style]Style{Red: "1;31", Green: "1;32"}
 
-// Changes draws what a call changes: for each text its path, and its lines before and after.
+// Changes draws the changes of a call: for each text its path, and its lines before and after.
 func Changes(all []interaction.Change, l Layout) string {
 	var texts []string
 	for i := range all {
 		c := &all[i]
-		removed, added := c.Lines()
-		head := Layout{Indent: l.Indent, Styled: l.Styled}
-		d := drawing{layout: head}
-		d.cut(d.letters(fmt.Sprintf("%s %s (-%d +%d lines)", c.Kind, Name(c.Path), removed, added), Bold), l.Indent)
+		d := drawing{layout: Layout{Indent: l.Indent, Styled: l.Styled}}
+		d.cut(d.letters(Text(c.Name()), Bold), l.Indent)
 		texts = append(texts, d.lines...)
 		if diff := Diff(c.Before, c.After, l); diff != "" {
 			texts = append(texts, diff)

@@ -78,8 +78,8 @@ type Tool struct {
 	Title, Risk string
 	// Summary, if set, distinguishes a call from others in lists and notices: an amount, a path.
 	Summary func(arguments json.RawMessage) string
-	// Changes, if set, has what a call does to files or other texts, to be shown with the question. It
-	// is called once for each call, like Approve.
+	// Changes, if set, returns the effect of a call on files or other texts, which the question shows.
+	// It is called once for each call, like Approve.
 	Changes func(arguments json.RawMessage) []engine.Change
 }
 

@@ -83,6 +83,9 @@ func newLedger() *ledger { return &ledger{effects: make(map[string]map[string]in
 func (l *ledger) tool(name, risk string) toolloop.Tool {
 	return toolloop.Tool{Name: name, Risk: risk, Schema: json.RawMessage(`{"type":"object"}`),
 		Summary: func(arguments json.RawMessage) string { return "summary of " + string(arguments) },
+		Changes: func(arguments json.RawMessage) []engine.Change {
+			return []engine.Change{{Path: "bill", Kind: engine.ChangeCreate, After: string(arguments)}}
+		},
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -129,6 +132,7 @@ func TestM1K4ALoopSurvivesACrashAtEveryCommit(t *testing.T) {
 			Reply: func(q lifecycle.Question) lifecycle.Reply {
 				r := lifecycle.Reply{Decision: lifecycle.Approve, AcceptRisk: true, Seen: q.Digest()}
 				if q.Subject.Summary == `summary of {"eur":2}` {
+					require.Equal(t, `{"eur":2}`, q.Subject.Changes[0].After)
 					r.Decision, r.Value = lifecycle.Edit, json.RawMessage(`{"eur":1}`)
 				}
 				return r

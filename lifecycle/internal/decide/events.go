@@ -186,6 +186,7 @@ func inputRequired(r *store.Run, q *interaction.Question) *fcmp.InputRequired {
 	asked.Only = q.Only
 	if s := q.Subject; s != nil {
 		asked.Subject = &fcmp.Subject{Tool: s.Tool, Arguments: string(s.Arguments), Title: s.Title, Risk: s.Risk}
+		asked.Summary = s.Summary
 		for _, c := range s.Changes {
 			asked.Changes = append(asked.Changes, fcmp.TextChange{Path: c.Path, Kind: string(c.Kind), Before: c.Before,
 				After: c.After})

@@ -3,6 +3,7 @@
 import { T } from "./texts.js";
 import { Form } from "./form.js";
 import { Exact, entries, isObject, parse, stringify } from "./exact.js";
+import { EditedLines } from "./diff.js";
 import { h, set, shown } from "./dom.js";
 import { schemaOf } from "./schema.js";
 import { visible } from "./visible.js";
@@ -117,13 +118,16 @@ export class ArgumentsEditor {
         this.compare();
         changed();
       } });
-    this.node = h("div", { class: "editor" }, this.form.node, this.list);
+    this.lines = new EditedLines(indented(this.proposed), indented(this.proposed));
+    this.node = h("div", { class: "editor" }, this.form.node, this.list, this.lines.node);
     this.compare();
   }
 
   // compare marks the changed fields and lists the differences.
   compare() {
     const all = this.form.mark(this.proposed);
+    const edited = this.form.read();
+    if (edited !== undefined) this.lines.update(indented(edited));
     set(this.list, all.length === 0 ? h("p", { class: "muted" }, T.nothingChanged)
       : [h("p", { class: "label" }, T.changes(all.length)), h("ul", null, all.map((d) => h("li", null,
         h("code", { dir: "auto" }, shown(d.pointer.slice(1) || T.all)), " ",
@@ -133,6 +137,15 @@ export class ArgumentsEditor {
               h("ins", null, brief(d.after))])))]);
     return all.length > 0;
   }
+}
+
+// editOf shows the lines that an edit of a call's arguments has changed.
+export function editOf(subject, edited) {
+  return new EditedLines(indented(argumentsOf(subject)), indented(edited)).node;
+}
+
+function indented(value) {
+  return value === undefined ? "" : stringify(value, "  ") + "\n";
 }
 
 function brief(value) {

@@ -1,4 +1,4 @@
-// What a call changes, and what an edit changes: lines removed and added, one below the other or side by side. The
+// The changes of a call or of an edit: lines removed and added, one below the other or side by side. The
 // server compares the texts; until it has answered, and if it cannot, the two texts are shown.
 
 import { T } from "./texts.js";
@@ -8,7 +8,7 @@ import { change, settings } from "./settings.js";
 
 const folded = 60; // lines of a diff above which only the first are drawn at first
 
-// changesView shows what a call does to texts; null if it does not say.
+// changesView shows the effect of a call on texts; null without one.
 export function changesView(subject) {
   const all = subject.changes ?? [];
   if (all.length === 0) return null;
@@ -34,11 +34,38 @@ export function layoutButton(views) {
 
 // compare has the server compare pairs of texts for the views.
 export async function compare(pairs, views) {
-  views.forEach((view, i) => view.showTexts(pairs[i]));
+  views.forEach((view, i) => view.expect(pairs[i]));
   try {
     const { diffs } = await post("api/diff", { pairs });
-    views.forEach((view, i) => view.show(diffs[i]));
-  } catch { // the texts stay
+    views.forEach((view, i) => view.show(diffs[i], pairs[i]));
+  } catch {
+    views.forEach((view, i) => view.showTexts(pairs[i]));
+  }
+}
+
+const pause = 200; // milliseconds without a change after which an edit is compared
+
+// EditedLines shows the changes of an edit, as lines of JSON, when a person opens it.
+export class EditedLines {
+  constructor(before, after) {
+    this.pair = { before, after };
+    this.view = new Diff();
+    this.node = h("details", { class: "edited-lines", ontoggle: () => this.compare() },
+      h("summary", null, T.lines), layoutButton(() => [this.view]), this.view.node);
+    this.node.hidden = before === after;
+  }
+
+  // update sets the edited text.
+  update(after) {
+    if (after === this.pair.after) return;
+    this.pair = { ...this.pair, after };
+    this.node.hidden = this.pair.before === after;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.compare(), pause);
+  }
+
+  compare() {
+    if (this.node.open && !this.node.hidden && this.view.pair !== this.pair) compare([this.pair], [this.view]);
   }
 }
 
@@ -49,13 +76,22 @@ export class Diff {
     this.whole = false;
   }
 
-  showTexts({ before, after }) {
+  // expect says which pair of texts is shown next. The texts are shown until their diff is known, unless there is another.
+  expect(pair) {
+    this.pair = pair;
+    if (!this.lines) this.showTexts(pair);
+  }
+
+  showTexts(pair) {
+    if (pair !== this.pair) return;
     this.lines = null;
+    const { before, after } = pair;
     const text = (label, value) => value ? h("pre", { tabindex: "0", "aria-label": label }, shown(value)) : null;
     set(this.node, text(T.before, before), text(T.after, after));
   }
 
-  show(lines) {
+  show(lines, pair) {
+    if (pair !== this.pair) return;
     this.lines = lines;
     this.draw();
   }

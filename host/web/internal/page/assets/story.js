@@ -7,7 +7,7 @@ import { stringify } from "./exact.js";
 import { followRun } from "./live.js";
 import { written } from "./markdown.js";
 import { since, stamp } from "./time.js";
-import { readable } from "./approval.js";
+import { editOf, readable } from "./approval.js";
 
 // audience names the people asked.
 export function audience(to) {
@@ -39,7 +39,9 @@ export function decided(record) {
     T.decisions[record.decision]) : null, " ", at ? since(at, "muted") : null,
   record.via && !memoryOf(record) ? h("span", { class: "muted" }, " ", shown(T.via(record.via))) : null,
   record.text ? said(record.text, "blockquote") : null,
-  record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null];
+  record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null,
+  record.decision === "edit" && record.value !== undefined && record.question?.subject
+    ? editOf(record.question.subject, record.value) : null];
 }
 
 const tail = 100; // events with which the story of a question begins
