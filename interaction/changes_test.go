@@ -75,7 +75,7 @@ func TestN6LinesOfAChange(t *testing.T) {
 		removed, added int
 	}{
 		{"", "", 0, 0}, {"", "a\nb", 0, 2}, {"a\nb\n", "", 2, 0}, {"a\nb\nc\n", "a\nx\ny\nc\n", 1, 2},
-		{"a", "a\n", 1, 1}, {"b\nc\n", "b\nc\nc\n", 0, 1}, {"a\n\n", "a\n", 1, 0},
+		{"a", "a\n", 1, 1}, {"b\nc\n", "b\nc\nb\nc\n", 0, 2}, {"a\n\n", "a\n", 1, 0},
 	} {
 		c := interaction.Change{Before: tc.before, After: tc.after}
 		removed, added := c.Lines()
