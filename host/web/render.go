@@ -32,19 +32,23 @@ type Pair struct {
 
 // Diffs are the lines of package render that turn the first text of each pair into the second.
 type Diffs struct {
-	Diffs [][]render.Line `json:"diffs" nullable:"false" doc:"For each pair its lines: change, before, after, parts."`
+	Diffs []json.RawMessage `json:"diffs" nullable:"false" doc:"For each pair its lines: change, before, after, parts."`
 }
 
 type diffInput struct{ Body Pairs }
 
 // diff compares texts for a page that draws the differences. It reads and stores nothing.
 func (d *Server) diff(ctx context.Context, _ *caller, in *diffInput) (*body[Diffs], error) {
-	out := Diffs{Diffs: make([][]render.Line, 0, len(in.Body.Pairs))}
+	out := Diffs{Diffs: make([]json.RawMessage, 0, len(in.Body.Pairs))}
 	for _, p := range in.Body.Pairs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out.Diffs = append(out.Diffs, append([]render.Line{}, render.Diff(p.Before, p.After)...))
+		lines, err := json.Marshal(append([]render.Line{}, render.Diff(p.Before, p.After)...))
+		if err != nil {
+			return nil, err
+		}
+		out.Diffs = append(out.Diffs, lines)
 	}
 	return &body[Diffs]{out}, nil
 }

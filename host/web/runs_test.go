@@ -258,6 +258,25 @@ func TestN5TextsAreParsedForDisplay(t *testing.T) {
 	}
 }
 
+// N6: pairs of texts are compared for display, and an approval is shown with its changes; requests are
+// bounded.
+func TestN6TextsAreComparedForDisplay(t *testing.T) {
+	w := openFor(t)
+	a := w.send("POST", "/diff", "ada", `{"pairs":[{"before":"a\n","after":"b\n"},{"before":"","after":""}]}`)
+	require.Equal(t, http.StatusOK, a.status)
+	require.JSONEq(t, `{"diffs":[[{"change":"removed","before":1,"parts":[{"kind":"token","class":"changed","text":"a"}]},
+		{"change":"added","after":1,"parts":[{"kind":"token","class":"changed","text":"b"}]}],[]]}`, string(a.body))
+	for _, body := range []string{`{}`, `{"pairs":[]}`, `{"pairs":[{"before":1,"after":""}]}`,
+		`{"pairs":[` + strings.Repeat(`{"before":"","after":""},`, 32) + `{"before":"","after":""}]}`} {
+		require.Equal(t, "INVALID_REQUEST", w.send("POST", "/diff", "ada", body).code(t), body)
+	}
+	shown := web.ShowRun(&lifecycle.Run{Open: []lifecycle.Question{{ID: 1, Kind: lifecycle.Approval,
+		Subject: &lifecycle.Subject{Tool: "write", Changes: []lifecycle.Change{{Path: "a", Kind: lifecycle.ChangeEdit,
+			Before: "1\n", After: "2\n3\n"}}}}}}, lifecycle.Actor{}, time.Now())
+	require.Equal(t, []web.Change{{Path: "a", Kind: "edit", Before: "1\n", After: "2\n3\n", Removed: 1, Added: 2}},
+		shown.Questions[0].Subject.Changes)
+}
+
 // L1: the OpenAPI document and docs/web.md have the same routes.
 func TestL1TheOpenAPIDocumentDescribesEveryRoute(t *testing.T) {
 	w := openFor(t)
