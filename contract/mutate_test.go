@@ -209,16 +209,19 @@ func (m *mutants) lists() {
 		m.add(s.ID+" dropped", func(l *contract.Lifecycle) { l.States = slices.Delete(l.States, i, i+1) })
 		m.add(s.ID+" terminal or not", func(l *contract.Lifecycle) { l.States[i].Terminal = !l.States[i].Terminal })
 	}
-	for name, of := range map[string]func(l *contract.Lifecycle) *[]contract.Name{
-		"mode": func(l *contract.Lifecycle) *[]contract.Name {
-			return &l.Modes
-		}, "profile": func(l *contract.Lifecycle) *[]contract.Name { return &l.Profiles },
-		"event": func(l *contract.Lifecycle) *[]contract.Name {
-			return &l.Events
-		}, "fact": func(l *contract.Lifecycle) *[]contract.Name { return &l.Facts },
+	type list struct {
+		name string
+		of   func(*contract.Lifecycle) *[]contract.Name
+	}
+	for _, names := range []list{
+		{"mode", func(l *contract.Lifecycle) *[]contract.Name { return &l.Modes }},
+		{"profile", func(l *contract.Lifecycle) *[]contract.Name { return &l.Profiles }},
+		{"event", func(l *contract.Lifecycle) *[]contract.Name { return &l.Events }},
+		{"fact", func(l *contract.Lifecycle) *[]contract.Name { return &l.Facts }},
 	} {
+		of := names.of
 		for i, n := range *of(m.base) {
-			m.add(name+" "+n.Name+" dropped", func(l *contract.Lifecycle) {
+			m.add(names.name+" "+n.Name+" dropped", func(l *contract.Lifecycle) {
 				list := of(l)
 				*list = slices.Delete(*list, i, i+1)
 			})
@@ -241,8 +244,9 @@ func (m *mutants) invariants() {
 		}
 		var params any
 		require.NoError(m.t, json.Unmarshal(v.Params, &params))
-		for name, changed := range m.altered(params) {
-			raw, err := json.Marshal(changed)
+		altered := m.altered(params)
+		for _, name := range slices.Sorted(maps.Keys(altered)) { // so that a part is the same part each time
+			raw, err := json.Marshal(altered[name])
 			require.NoError(m.t, err)
 			m.add(v.ID+name, func(l *contract.Lifecycle) { l.Invariants[i].Params = raw })
 		}
