@@ -40,7 +40,7 @@ type Remember struct {
 	// Until is the end, after now, and within the host's limit.
 	Until time.Time
 	// Equal are JSON pointers (RFC 6901) to arguments whose values must be equal to the approved
-	// ones, with numbers as written. At most MaxBounds, of 255 bytes.
+	// ones, with numbers as written. At most MaxBounds, each once, of 255 bytes.
 	Equal []string
 	// Most are upper limits of numeric arguments. At most MaxBounds.
 	Most []Limit
@@ -169,9 +169,12 @@ func (r Reply) validateRemember() error {
 	case m.Any && len(m.Equal)+len(m.Most) > 0:
 		return wrong(".Any", "true", "false with Equal or Most")
 	}
-	for _, path := range m.Equal {
+	for i, path := range m.Equal {
 		if err := validatePointer(path); err != nil {
 			return wrong(".Equal", fmt.Sprintf("%.40q", path), err.Error())
+		}
+		if slices.Contains(m.Equal[:i], path) {
+			return wrong(".Equal", fmt.Sprintf("%.40q twice", path), "each argument once")
 		}
 	}
 	for i, l := range m.Most {
@@ -215,7 +218,7 @@ var errPointer = errors.New("a JSON pointer of at most 255 bytes of UTF-8, such 
 
 func validatePointer(path string) error {
 	if path != "" && path[0] != '/' || len(path) > maxPointer || !utf8.ValidString(path) ||
-		strings.IndexByte(path, 0) >= 0 {
+		strings.IndexByte(path, 0) >= 0 || strings.Contains(withoutEscapes.Replace(path), "~") {
 		return errPointer
 	}
 	return nil
@@ -227,6 +230,9 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 	}
 	return schema.Decode(raw)
 }
+
+// withoutEscapes removes the two escapes of a JSON pointer.
+var withoutEscapes = strings.NewReplacer("~0", "", "~1", "")
 
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 

@@ -158,6 +158,8 @@ func TestN9WhatIsNotRemembered(t *testing.T) {
 			"without an end":      func(r *Reply) { r.Remember.Until = time.Time{} },
 			"by nobody":           func(r *Reply) { r.Actor = Actor{} },
 			"no pointer":          func(r *Reply) { r.Remember.Equal = []string{"amount"} },
+			"no such escape":      func(r *Reply) { r.Remember.Equal = []string{"/~2"} },
+			"an argument twice":   func(r *Reply) { r.Remember.Equal = []string{"/to", "/to"} },
 			"no such argument":    func(r *Reply) { r.Remember.Equal = []string{"/amount/0"} },
 			"too many":            func(r *Reply) { r.Remember.Equal = make([]string, 17) },
 			"no number":           func(r *Reply) { r.Remember.Most = []Limit{{Path: "/to", Limit: "5"}} },
