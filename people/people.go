@@ -73,9 +73,9 @@ func All(ctx context.Context, d Directory) iter.Seq2[Person, error] {
 	}
 }
 
-// Asked returns the people who may answer a question with this audience, each followed by those
-// deputies who may at that time, and each person once: the recipients of notices. Nobody in
-// particular is asked by an open audience. An error ends it.
+// Asked returns the people who may answer a question with this audience, each followed by
+// the deputies who may answer at that time, without duplicates: the recipients of notices. An open
+// audience has no recipients. An error ends the sequence.
 func Asked(ctx context.Context, d Directory, to *interaction.Audience, at time.Time) iter.Seq2[Person, error] {
 	return func(yield func(Person, error) bool) {
 		if to.Open() {

@@ -310,7 +310,7 @@ func resources[T any](ctx context.Context, s *SCIM, kind string) (all []T, _ err
 	}
 }
 
-// get reads a page of resources that begins with the one of this number. Its errors have no address.
+// get reads a page of resources from the given index. Its errors do not contain the address.
 func (s *SCIM) get(ctx context.Context, kind string, start int, page any) error {
 	to := s.base.JoinPath(kind)
 	to.RawQuery = url.Values{"startIndex": {strconv.Itoa(start)}, "count": {strconv.Itoa(scimPage)}}.Encode()

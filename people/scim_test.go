@@ -223,8 +223,8 @@ func TestN10ASCIMDirectoryThatFails(t *testing.T) {
 	}
 }
 
-// N10: while the directory does not answer, a deputy's decision counts for MaxStale, and is refused
-// afterwards. Other decisions need no directory.
+// N10: if the directory is unreachable, deputies may decide for MaxStale; later calls are refused. Other
+// decisions need no directory.
 func TestN10DecisionsWithoutADirectory(t *testing.T) {
 	p, now, s := directory(t)
 	lc, err := lifecycle.New(lifecycle.Config{Clock: now, Directory: s, Logger: slog.New(slog.DiscardHandler),

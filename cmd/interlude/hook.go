@@ -33,7 +33,7 @@ type noticeEntry struct {
 	SlackEnv string     `json:"slack_env"`
 	TeamsEnv string     `json:"teams_env"`
 	Mail     *mailEntry `json:"mail"`
-	// Language is the language of mails and chat messages, one of notify.Languages; empty: en.
+	// Language is the language of mails and chat messages: see notify.Languages. Empty: en.
 	Language string `json:"language"`
 	// Types are the types of events to send; all if empty.
 	Types []string `json:"types"`

@@ -1,4 +1,4 @@
-// Anthropic is a clerk that pays after you approve: a model of Anthropic in a loop with a tool.
+// Anthropic is an example: a Claude model with one tool, which pays after you approve the payment.
 //
 //	ANTHROPIC_API_KEY=… go run . 'Pay 12 euro to Ada.'
 package main

@@ -1,4 +1,4 @@
-// Openai is a clerk that pays after you approve: a model of OpenAI in a loop with a tool.
+// Openai is an example: an OpenAI model with one tool, which pays after you approve the payment.
 //
 //	OPENAI_API_KEY=… go run . 'Pay 12 euro to Ada.'
 package main

@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// M1 N1: the clerk pays after a yes, and learns of a no. A rate limit passes.
+// M1 N1: the clerk pays only after an approval, is informed of a rejection, and retries after a rate
+// limit.
 func TestN1TheClerkPaysOnlyAfterAYes(t *testing.T) {
 	limited := false
 	server, err := modeltest.Start(modeltest.Config{Answer: func(c modeltest.Conversation) modeltest.Answer {

@@ -32,9 +32,9 @@ type Answer struct {
 var ErrAmbiguous = errors.New("front: several questions are open: name the answered one")
 
 // Send answers the question, as a deputy if the caller may answer only for an absent person. An
-// answer that is sent again returns its first receipt, in every later state of the run. Another
-// answer to the same question in the same exchange is another reply: it fails with
-// lifecycle.ErrSettled, and the history has the answer that counts.
+// answer that is sent again returns its first receipt, in every later state of the run. A second,
+// different answer to the question in the same exchange is a different reply: it fails with
+// lifecycle.ErrSettled, and the history has the accepted answer.
 //
 // Other errors are ErrAmbiguous and the errors of lifecycle.Client.Reply.
 func (c *Caller) Send(ctx context.Context, run string, a Answer) (lifecycle.Receipt, error) {

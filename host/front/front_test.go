@@ -270,8 +270,8 @@ func (p principals) Principals(_ context.Context, id string, _ time.Time) ([]lif
 	return p[id], nil
 }
 
-// N10: a deputy decides for the absent person, reads for whom, and gets the same receipt for the
-// same answer, also as one of several.
+// N10: a deputy decides for the absent person, whose name is shown, and gets the same receipt for the
+// same answer, also if several people must approve.
 func TestN10ADeputyDecidesForTheAbsentPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, err := lifecycle.New(lifecycle.Config{Logger: slog.New(slog.DiscardHandler),

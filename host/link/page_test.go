@@ -171,8 +171,8 @@ func TestN5ThePageDrawsMarkdown(t *testing.T) {
 	}
 }
 
-// N7: the page is in the language of the browser, whole: no text of the other language is missing,
-// and German pages have no English one. The answers mean the same.
+// N7: the page uses the browser's language, and no text is left in the other language. The answers mean
+// the same.
 func TestN7TheLinkPageSpeaksGerman(t *testing.T) {
 	en, de := reflect.ValueOf(english), reflect.ValueOf(german)
 	for i := range en.NumField() {

@@ -67,7 +67,7 @@ type sentences struct {
 	ends                            map[lifecycle.State]string
 }
 
-// MessageIn is DefaultMessage in one of Languages; in English for another language.
+// MessageIn is DefaultMessage in the given language, or in English if Languages lacks it.
 func MessageIn(language string, n Notice) Message {
 	t, ok := texts[language]
 	if !ok {

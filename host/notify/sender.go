@@ -17,9 +17,9 @@ type Notice struct {
 	// Attempt counts from 1.
 	Attempt int
 	Event   lifecycle.Event
-	// Summary distinguishes the call that the open question is about from others (engine.Subject):
-	// an amount, a path. For reminders and escalations the notifier reads it; there it is empty if the
-	// question is settled.
+	// Summary identifies the call of the open question (engine.Subject): an amount, a path. For
+	// reminders and escalations the notifier reads it from the run; it is empty if the question is
+	// settled.
 	Summary string
 }
 

@@ -66,7 +66,7 @@ func (s *Store) Authorize(ctx context.Context, access lifecycle.Access) error {
 // one has a deputy.
 func (s *Store) Directory(d lifecycle.Directory) lifecycle.Directory {
 	if d == nil {
-		d = nobody{}
+		d = noDeputies{}
 	}
 	if all, ok := d.(people.Directory); ok {
 		return present{directory{s, d}, all}
@@ -74,10 +74,10 @@ func (s *Store) Directory(d lifecycle.Directory) lifecycle.Directory {
 	return directory{s, d}
 }
 
-// nobody is a directory without deputies.
-type nobody struct{}
+// noDeputies is a directory without deputies.
+type noDeputies struct{}
 
-func (nobody) Principals(context.Context, string, time.Time) ([]lifecycle.Principal, error) {
+func (noDeputies) Principals(context.Context, string, time.Time) ([]lifecycle.Principal, error) {
 	return nil, nil
 }
 

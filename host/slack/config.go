@@ -144,7 +144,8 @@ func (d Directory) Who(ctx context.Context, team, user string) (actor lifecycle.
 }
 
 // Audience implements Config.Places: it returns the people who may answer and their deputies, for
-// direct messages. A question for everybody has no place; use Channel for it.
+// direct messages. A question without an audience is not posted as a direct
+// message: post it in Channel.
 func (d Directory) Audience(ctx context.Context, _ *lifecycle.Run, q *lifecycle.Question) (places []string, _ error) {
 	now := time.Now
 	if d.Now != nil {

@@ -450,8 +450,8 @@ func TestI5ARepeatedAnswerReadsFewEvents(t *testing.T) {
 	require.Less(t, st.events.Load(), int64(2*rounds/3))
 }
 
-// P4: a client of AG-UI without messages gets those of the whole thread in one snapshot, at most
-// 1 MiB of the newest, and then the open question. Other clients keep theirs.
+// P4: an AG-UI client without messages gets the thread's newest messages in one snapshot of at most
+// 1 MiB, and then the open question. Other clients keep their messages.
 func TestP4AClientWithoutMessagesGetsASnapshot(t *testing.T) {
 	agent := func(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {

@@ -17,7 +17,7 @@ const (
 )
 
 // snapshot returns the agent's messages and calls in all runs of a thread, for a client that has no
-// messages, and marks those of the current run as known to the client. It lacks the person's messages,
+// messages, and marks the current run's messages as known to the client. It lacks the person's messages,
 // which are not stored as such, so it must not replace the messages of a client that has some.
 func (q *request) snapshot(ctx context.Context, thread string, current *front.View, f *follower, out *aguiWriter) (
 	messages []object, _ error,

@@ -18,8 +18,8 @@ import (
 
 // Brand is the host's appearance of the page. The zero Brand is interlude's.
 type Brand struct {
-	// Name is the host's name: in the head and the title of the page, and in the browser's list of
-	// installed pages. At most 100 bytes.
+	// Name is shown in the page's header and title, and by the browser for the installed page. At most
+	// 100 bytes.
 	Name string
 	// Logo is a square picture, as SVG, PNG, JPEG, WebP or GIF, of at most 256 KiB. Scripts in an SVG
 	// are not run.

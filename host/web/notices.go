@@ -9,13 +9,13 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Notices are the notices that the host sends, usually those of a notify.Notifier; package host/all
-// sets it. Both calls are made by operators, after Authorize has allowed them to list feeds, because
-// notices are read from feeds. Implementations are safe for concurrent use.
+// Notices gives access to the host's notices, usually by a notify.Notifier; package host/all sets it.
+// Only operators who may list feeds (Authorize) can call it, because notices are read from feeds.
+// Implementations are safe for concurrent use.
 type Notices interface {
 	// DeadLetters returns up to limit notices that are no longer sent, of all endpoints.
 	DeadLetters(ctx context.Context, limit int) ([]DeadLetter, error)
-	// Resend sends a dead letter again; lifecycle.ErrNotFound if there is none with this id.
+	// Resend sends a dead letter again; lifecycle.ErrNotFound if no dead letter has this id.
 	Resend(ctx context.Context, endpoint, id string) error
 }
 

@@ -82,8 +82,8 @@ func TestM1K4LoopsAreKilledAtTheirPointsOnSQLite(t *testing.T) {
 	}
 }
 
-// decide approves the first call and edits the second, until the host has killed itself, or the run
-// has ended.
+// decide answers as a person: it approves the first call and edits the second. It returns when the host
+// is dead or the run has ended.
 func (d *drill) decide(host *cast.Host, dies bool) {
 	d.Helper()
 	for ; ; rest(d.ctx) {

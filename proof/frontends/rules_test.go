@@ -144,9 +144,9 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	require.Empty(t, checker.Close())
 }
 
-// N9: a remembered decision is used once for a later call, though the node of its run is killed
-// (kill -9) between the wait and the use, two other nodes find the question, one of them is killed as
-// well, and people reply to half of the questions at the same time.
+// N9: a remembered decision is used exactly once for a later call. The run's node is killed (kill -9)
+// between the wait and the use; two other nodes find the question, and the first of them is killed, too.
+// People reply to half of the questions at the same time.
 func TestN9ARememberedDecisionIsUsedOnceThoughNodesAreKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "runs.db")

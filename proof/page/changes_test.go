@@ -12,7 +12,7 @@ import (
 )
 
 // N6: the page shows the changes of a call, one below the other and side by side, with words marked,
-// hidden characters by name, and long changes folded; what was shown is approved.
+// hidden characters by name, and long changes folded. The approval binds the changes shown.
 func TestN6ThePageShowsChanges(t *testing.T) {
 	w := openWorld(t)
 	q, err := engine.ApprovalOf("Write it?", "write", map[string]any{"path": "pay.sql"})

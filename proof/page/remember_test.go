@@ -45,7 +45,7 @@ func TestN9AnApprovalCountsForTheRestOfTheRun(t *testing.T) {
 	}
 	choose("3600")
 	ada.press("amount")
-	ada.reload() // what is chosen is part of the draft
+	ada.reload() // the choice is part of the draft
 	ada.until(`document.querySelector(".answer select")?.value === "3600"`)
 	ada.press("I have read this and accept the risk.")
 	ada.pictures("remember")

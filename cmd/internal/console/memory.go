@@ -52,7 +52,7 @@ func (r *remembering) check() error {
 	return nil
 }
 
-// request returns what the reply asks to remember; nil without -remember.
+// request returns the reply's Remember; nil without -remember.
 func (r *remembering) request(now time.Time) *lifecycle.Remember {
 	if r.last == 0 {
 		return nil
@@ -91,7 +91,7 @@ var forgetVerb = command.Verb{
 	},
 }
 
-// memories prints what the run remembers.
+// memories prints the run's remembered decisions.
 func (p *printer) memories(r *lifecycle.Run, now time.Time, db string) {
 	shown := false
 	for i := range r.Remembered {

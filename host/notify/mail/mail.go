@@ -33,8 +33,8 @@ type Config struct {
 	// Compose returns the mail to one address; without a Text, none is sent. Make personal links
 	// (host/link) here. Nil: notify.MessageIn in the person's language, with a subject.
 	Compose func(ctx context.Context, n notify.Notice, to string) (Mail, error)
-	// Language returns the language of the person with this address, one of notify.Languages. It
-	// is for the default Compose and for the word before Mail.Address. Nil: English.
+	// Language returns the language of the person with this address: see notify.Languages. The
+	// default Compose uses it, and the word before Mail.Address. Nil: English.
 	Language func(to string) string
 }
 

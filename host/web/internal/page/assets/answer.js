@@ -14,9 +14,9 @@ function optionText(o) {
     : [" ", h("code", { class: "value", dir: "auto" }, shown(o.value))]];
 }
 
-// Answer has the controls for one question. It calls keep after each change, and send with a reply and what it says in
-// a few words. keyed does what a key asks for. actions are the actions that keys may begin, by name. remember is how long
-// an approval may also count for later calls, in seconds.
+// Answer has the controls for one question. It calls keep after each change, and send with a reply and a short
+// description of it. keyed performs a key's action. actions maps names to the actions that keys may start. remember is
+// the longest time, in seconds, for which an approval may cover later calls.
 export class Answer {
   constructor(question, draft, { keep, send, keyed, remember = 0 }) {
     Object.assign(this, { question, send, remember });

@@ -38,7 +38,7 @@ export function set(node, ...children) {
   node.replaceChildren(fragment);
 }
 
-// fill makes these nodes the children of a node, and does not move those that are in their places.
+// fill replaces the children of a node. Children that are already in their places are not moved.
 export function fill(node, children) {
   const stay = new Set(children);
   for (const child of [...node.childNodes]) if (!stay.has(child)) child.remove();

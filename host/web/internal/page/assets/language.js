@@ -1,4 +1,4 @@
-// The language of the page: the person's choice, or else the browser's first one that the page has.
+// The page's language: the person's choice, or else the browser's first language with a table here.
 
 import { settings } from "./settings.js";
 

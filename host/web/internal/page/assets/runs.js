@@ -93,7 +93,7 @@ export class RunList {
     if (path.startsWith("#/runs")) history.replaceState(null, "", path + query(this.filters()));
   }
 
-  // changed lists the runs anew, from the first page.
+  // changed reloads the list of runs from its first page.
   changed() {
     this.pages = 1;
     this.writeAddress();

@@ -112,7 +112,7 @@ function entries(run, before, records, events, current) {
   return all.map((entry, i) => ({ ...entry, i })).sort((a, b) => instant(a.at) - instant(b.at) || a.i - b.i);
 }
 
-// exchange shows a question of a run, one of these records, and how it was settled.
+// exchange shows a question of a run, from its record, and how it was settled.
 function exchange(run, record, records, current) {
   const { question } = record;
   const asked = { at: question.asked_at, kind: "asked", content: question.id === current
