@@ -245,7 +245,7 @@ func (m *mutants) invariants() {
 		var params any
 		require.NoError(m.t, json.Unmarshal(v.Params, &params))
 		altered := m.altered(params)
-		for _, name := range slices.Sorted(maps.Keys(altered)) { // so that a part is the same part each time
+		for _, name := range slices.Sorted(maps.Keys(altered)) { // a sample must be reproducible
 			raw, err := json.Marshal(altered[name])
 			require.NoError(m.t, err)
 			m.add(v.ID+name, func(l *contract.Lifecycle) { l.Invariants[i].Params = raw })

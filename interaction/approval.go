@@ -32,8 +32,8 @@ type Subject struct {
 	// notices: an amount, a path, a recipient. At most MaxSummary bytes. The host's code or the tool
 	// sets it.
 	Summary string `json:"summary,omitempty"`
-	// Changes show the effect of the call on files or other texts: at most MaxChanges, of MaxChangesText
-	// bytes in total. They are for people; only Arguments are executed.
+	// Changes show people the effect of the call on files or other texts: at most MaxChanges, with at
+	// most MaxChangesText bytes in total. Only Arguments are executed.
 	Changes []Change `json:"changes,omitempty"`
 }
 
@@ -340,9 +340,9 @@ func (n *normalizer) form(q *Question) {
 	q.AlsoText = q.AlsoText && !q.plain()
 }
 
-// Validate checks that the tool has a name, that the arguments are one JSON value within
-// MaxArguments, without duplicate members and with numbers finite as float64, and that the changes
-// are valid. A question with an invalid subject takes text instead, with a warning.
+// Validate checks the tool's name, the arguments and the changes. The arguments must be one JSON value
+// within MaxArguments, without duplicate members, and with finite float64 numbers. A question with an
+// invalid subject takes text instead, with a warning.
 func (s Subject) Validate() error {
 	if len(s.Arguments) > MaxArguments {
 		return fmt.Errorf("arguments have %d bytes, at most %d", len(s.Arguments), MaxArguments)

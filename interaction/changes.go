@@ -23,19 +23,19 @@ const (
 	ChangeDelete ChangeKind = "delete" // the text does not exist after
 )
 
-// Change is the effect of a call on a file or on another text, such as a table's definition. The
-// question's Digest binds it: people approve the change that they saw.
+// Change is the effect of a call on a file or on another text, for example a table's definition. The
+// question's Digest covers it, so an approval applies only to the displayed change.
 type Change struct {
-	// Path names the text for people, in at most MaxChangePath bytes.
+	// Path is the displayed name of the text, at most MaxChangePath bytes.
 	Path string     `json:"path"`
 	Kind ChangeKind `json:"kind"`
-	// Before and After are the whole text, or the part around the change. A created text has no
-	// Before, a deleted one no After. The two texts of an edit differ.
+	// Before and After contain the whole text, or the part around the change. Before is empty for a
+	// created text, After for a deleted text. In an edit, they differ.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// validateChanges returns an error that names the invalid change.
+// validateChanges returns an error with the number of the invalid change.
 func validateChanges(all []Change) error {
 	if len(all) > MaxChanges {
 		return fmt.Errorf("%d changes, at most %d", len(all), MaxChanges)
@@ -83,24 +83,23 @@ func cloneChanges(all []Change) []Change {
 	return slices.Clone(all)
 }
 
-// Lines returns how many lines the change removes and adds: the lines between the equal beginnings
-// and the equal ends of the two texts.
+// Lines returns the numbers of removed and added lines, without the common first and last lines of
+// both texts.
 func (c *Change) Lines() (removed, added int) {
 	before, after := c.differing()
 	return countLines(before), countLines(after)
 }
 
-// Name returns the change's kind, its path and the numbers of lines, for one line of a message.
-// Invisible characters are shown by name, line breaks and tabs in the path as \n and \t.
+// Name returns the change's kind, path and numbers of lines, as one line. It shows invisible
+// characters by name, and line breaks and tabs in the path as \n and \t.
 func (c *Change) Name() string {
 	removed, added := c.Lines()
 	path := strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Visible(c.Path))
 	return fmt.Sprintf("%s %s (-%d +%d lines)", c.Kind, path, removed, added)
 }
 
-// Text describes the change for messages: Name, and the lines between the equal beginnings
-// and the equal ends, removed ones after "- " and added ones after "+ ". Invisible characters are
-// shown by name.
+// Text describes the change for messages: Name, then removed lines after "- " and added lines after
+// "+ ", without the common first and last lines. It shows invisible characters by name.
 func (c *Change) Text() string {
 	before, after := c.differing()
 	var b strings.Builder
@@ -117,7 +116,7 @@ func (c *Change) Text() string {
 	return b.String()
 }
 
-// differing returns the texts without the lines at their beginnings and ends that are equal.
+// differing returns the texts without their common first and last lines.
 func (c *Change) differing() (before, after string) {
 	before, after = c.Before, c.After
 	for before != "" && after != "" {

@@ -14,7 +14,7 @@ func writing(changes ...interaction.Change) interaction.Question {
 		Subject: &interaction.Subject{Tool: "write", Changes: changes}}
 }
 
-// N6: a change that cannot be shown as it is stops the question, and the error names it.
+// N6: an invalid change makes the question invalid, and the error names the change.
 func TestN6AChangeIsValidOrRefused(t *testing.T) {
 	long := strings.Repeat("x", interaction.MaxChangesText)
 	for _, c := range []interaction.Change{
@@ -48,7 +48,7 @@ func TestN6AChangeIsValidOrRefused(t *testing.T) {
 	require.ErrorContains(t, writing(many...).Validate(), "33 changes, at most 32")
 }
 
-// N6: the digest binds each part of a change; without changes it is as before.
+// N6: the digest covers each part of a change; an empty list does not affect it.
 func TestN6TheDigestBindsChanges(t *testing.T) {
 	plain := writing().Digest()
 	q := writing(interaction.Change{Path: "a", Kind: interaction.ChangeEdit, Before: "b", After: "c"})
@@ -68,7 +68,7 @@ func TestN6TheDigestBindsChanges(t *testing.T) {
 	require.Equal(t, plain, q.Digest())
 }
 
-// N6: the numbers of lines of a change.
+// N6: a change reports its numbers of removed and added lines.
 func TestN6LinesOfAChange(t *testing.T) {
 	for _, tc := range []struct {
 		before, after  string
@@ -89,7 +89,7 @@ func TestN6APathIsOnOneLine(t *testing.T) {
 	require.Equal(t, `create a\n- x\t\u{202E} (-0 +1 lines)`+"\n"+`+ y\u{200B} (no line break at the end)`, c.Text())
 }
 
-// N6: a remembered decision covers no call that shows changes, since it compares only arguments.
+// N6: a remembered decision compares only arguments, so it covers no call with changes.
 func TestN6AMemoryCoversNoChange(t *testing.T) {
 	q := writing(interaction.Change{Path: "a", Kind: interaction.ChangeCreate})
 	m := interaction.Memory{ID: 1, Tool: "write", Actor: "ada", At: q.AskedAt, Until: q.AskedAt.AddDate(1, 0, 0)}

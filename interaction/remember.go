@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// MemoryActor is the prefix of the actors of remembered decisions. The number of the question that
-	// was decided follows: "memory:3". No other actor can have it.
+	// MemoryActor is the reserved prefix of the actor ID of a remembered decision. The number of the
+	// decided question follows: "memory:3".
 	MemoryActor = "memory:"
 	// MemoryVia is the Actor.Via of a remembered decision.
 	MemoryVia = "memory"
-	// MaxMemories limits the decisions that a run remembers at the same time.
+	// MaxMemories limits the remembered decisions of a run.
 	MaxMemories = 16
 	// MaxBounds limits each list of a Remember, and maxPointer and maxLimit its texts, in bytes.
 	MaxBounds  = 16
@@ -30,45 +30,45 @@ const (
 	maxLimit   = 64
 )
 
-// Remember lets an approval also count for later calls of the same tool in the same run. The host must
-// allow it. A later call is approved as it is, without asking anyone, if the question has the same
-// audience, needs one person, has no files, and no risk but the acknowledged one.
+// Remember extends an approval to later calls of the same tool in the same run. The host must allow it.
+// A later call is approved unchanged, without asking anyone, if its question has the same audience,
+// needs one person, and has no files and no risk except the acknowledged one.
 //
-// The zero bound approves only calls with the same arguments. Arguments that neither Equal nor Most
-// names may have any value, unless both are empty.
+// If Equal, Most and Any are zero, all arguments must be equal. Otherwise, arguments without a bound in
+// Equal or Most may have any value.
 type Remember struct {
-	// Until is the end, after now, and within the host's limit.
+	// Until is the end: a future time within the host's limit.
 	Until time.Time
-	// Equal are JSON pointers (RFC 6901) to arguments whose values must be equal to the approved
-	// ones, with numbers as written. At most MaxBounds, each once, of 255 bytes.
+	// Equal lists JSON pointers (RFC 6901) to arguments that must equal the approved ones; numbers are
+	// compared as written. At most MaxBounds pointers, each once, of at most 255 bytes.
 	Equal []string
-	// Most are upper limits of numeric arguments. At most MaxBounds.
+	// Most lists upper limits of numeric arguments, at most MaxBounds.
 	Most []Limit
 	// Any approves calls with any arguments. Equal and Most must be empty.
 	Any bool
 }
 
-// Limit is the upper limit of a numeric argument. Negative numbers, and numbers with an exponent, are
-// not within it.
+// Limit is the upper limit of a numeric argument. It excludes negative numbers and numbers with an
+// exponent.
 type Limit struct {
 	Path string `json:"path"` // a JSON pointer
-	// Limit is a decimal number without sign and exponent, of at most 64 bytes.
+	// Limit is a decimal number of at most 64 bytes, without a sign or an exponent.
 	Limit string `json:"limit"`
 }
 
-// SameValue is an argument whose value must be equal.
+// SameValue requires an argument to equal the approved one.
 type SameValue struct {
 	Path string `json:"path"` // a JSON pointer; empty: all arguments
-	// Digest is the SHA-256, in hexadecimal, of the value as JSON with sorted members.
+	// Digest is the hexadecimal SHA-256 of the value, encoded as JSON with sorted members.
 	Digest string `json:"digest"`
 }
 
 // Memory is a remembered decision of a run. Without Equal and Most it covers any arguments.
 type Memory struct {
-	// ID is the number of the question that was decided. The actor of its uses is "memory:ID".
+	// ID is the number of the decided question. The actor of later approvals is "memory:ID".
 	ID    int         `json:"id"`
 	Tool  string      `json:"tool"`
-	Risk  string      `json:"risk,omitempty"` // that was acknowledged
+	Risk  string      `json:"risk,omitempty"` // acknowledged
 	Equal []SameValue `json:"equal,omitempty"`
 	Most  []Limit     `json:"most,omitempty"`
 	To    *Audience   `json:"to,omitempty"` // of the question
@@ -78,10 +78,10 @@ type Memory struct {
 	Until time.Time   `json:"until"`
 }
 
-// By returns the actor of the memory's uses.
+// By returns the actor of the approvals that the memory gives.
 func (m *Memory) By() Actor { return Actor{ID: MemoryActor + strconv.Itoa(m.ID), Via: MemoryVia} }
 
-// MemoryOf returns the number of the question whose remembered decision the actor is; 0 for other
+// MemoryOf returns the question's number from the actor ID of a remembered decision, and 0 for other
 // actors.
 func MemoryOf(actor string) int {
 	if number, ok := strings.CutPrefix(actor, MemoryActor); ok {
@@ -92,10 +92,10 @@ func MemoryOf(actor string) int {
 	return 0
 }
 
-// Lasts reports whether the memory has not ended by time.
+// Lasts reports whether now is before Until.
 func (m *Memory) Lasts(now time.Time) bool { return now.Before(m.Until) }
 
-// Covers reports whether the memory approves the open question's call at that time.
+// Covers reports whether the memory approves the open question's call now.
 func (m *Memory) Covers(q *Question, now time.Time) bool {
 	s := q.Subject
 	return m.Lasts(now) && s != nil && s.Tool == m.Tool && (s.Risk == "" || s.Risk == m.Risk) &&
@@ -119,7 +119,7 @@ func (m *Memory) coversArguments(raw json.RawMessage) bool {
 	return !slices.ContainsFunc(m.Most, func(l Limit) bool { return !l.admits(arguments) })
 }
 
-// NewMemory returns the memory of a valid reply that settles the question with this answer.
+// NewMemory returns the memory of a valid reply whose answer settles the question.
 func NewMemory(r *Remember, q *Question, a *Answer) (*Memory, error) {
 	m := &Memory{ID: q.ID, Tool: q.Subject.Tool, Risk: q.Subject.Risk, To: q.To.Clone(), Actor: a.Actor, Via: a.Via,
 		At: a.AcceptedAt, Until: r.Until}
@@ -191,7 +191,7 @@ func (r Reply) validateRemember() error {
 	return nil
 }
 
-// validateRememberFor checks who asks to remember a decision about which question.
+// validateRememberFor checks that the question and the actor permit Remember.
 func (r Reply) validateRememberFor(q *Question) error {
 	switch {
 	case r.Remember == nil:
@@ -204,8 +204,8 @@ func (r Reply) validateRememberFor(q *Question) error {
 	return nil
 }
 
-// bound returns the part of Remember that the reply's digest covers: all but Until, since a caller may
-// compute the end again for each try.
+// bound returns the part of Remember in the reply's digest. It omits Until, because a caller may
+// compute the end for each try.
 func (m *Remember) bound() string {
 	if m == nil {
 		return ""
@@ -263,8 +263,8 @@ func valueAt(v any, path string) (any, bool) {
 	return v, true
 }
 
-// ambiguous reports whether another member differs only in case: many decoders, Go's among them, do not
-// distinguish these, so the tool could use that one.
+// ambiguous reports whether another member's name differs only in case. Many decoders, such as Go's,
+// ignore case, so the tool could use the other member.
 func ambiguous(in map[string]any, name string) bool {
 	for other := range in {
 		if other != name && strings.EqualFold(other, name) {
@@ -274,8 +274,8 @@ func ambiguous(in map[string]any, name string) bool {
 	return false
 }
 
-// unambiguous reports whether no object in v has members that differ only in case: their order, which
-// the digest does not have, could say which one counts.
+// unambiguous reports whether no object in v has members that differ only in case. A decoder could
+// choose between them by their order, which the digest does not cover.
 func unambiguous(v any) bool {
 	switch in := v.(type) {
 	case map[string]any:
@@ -318,7 +318,7 @@ func (l Limit) admits(arguments any) bool {
 	return plain && ok && have.Cmp(most) <= 0
 }
 
-// decimal reads a short number without sign and exponent: others could take much memory.
+// decimal parses a short number. It rejects exponents, because a huge number would use much memory.
 func decimal(s string) (*big.Rat, bool) {
 	if s == "" || len(s) > maxLimit || strings.Trim(s, "0123456789.") != "" || strings.HasPrefix(s, ".") {
 		return nil, false

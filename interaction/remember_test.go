@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// N9: members that differ only in case are not compared, since their order may say which counts.
+// N9: members that differ only in case are not compared, because a decoder may choose by their order.
 func TestN9MembersThatDifferInCaseAreNotCompared(t *testing.T) {
 	q := &Question{ID: 1, Kind: Approval, Subject: &Subject{Tool: "pay"}}
 	for path, args := range map[string]string{"": `{"to":"a","To":"b"}`, "/p": `{"p":[{"k":"a","K":"b"}]}`} {

@@ -47,8 +47,8 @@ type Reply struct {
 	// the risk apart from the answer, or pressed a control that names it. It is not compared by
 	// Key, and not stored.
 	AcceptRisk bool
-	// Remember lets an approval also count for later calls of this run, if the host allows it. Nil: for
-	// this call only. Key compares all but Remember.Until.
+	// Remember extends an approval to later calls of this run, if the host allows it. Nil: this call
+	// only. Replies with the same Key may differ in Remember.Until.
 	Remember *Remember
 }
 

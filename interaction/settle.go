@@ -44,8 +44,8 @@ func (r Reply) Validate() error {
 	return r.validateForm()
 }
 
-// Digest identifies the reply's body: the interaction, the text, and the decision, value and Remember,
-// without its end, if set.
+// Digest identifies the reply's body: the interaction and the text, and, if set, the decision, the
+// value and Remember without Until.
 // Replies with one key and digest are the same. The author counts only in votes (DigestFor).
 func (r Reply) Digest() string { return r.digest("") }
 

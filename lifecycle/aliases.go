@@ -241,13 +241,13 @@ type Policy = interaction.Policy
 // Proposal is [interaction.Proposal]: an approval that a Policy decides about.
 type Proposal = interaction.Proposal
 
-// Remember is [interaction.Remember]: it lets an approval count for later calls of its run.
+// Remember is [interaction.Remember]: it extends an approval to later calls of its run.
 type Remember = interaction.Remember
 
 // Limit is [interaction.Limit]: the upper limit of a numeric argument.
 type Limit = interaction.Limit
 
-// SameValue is [interaction.SameValue]: an argument whose value must be equal.
+// SameValue is [interaction.SameValue]: it requires an argument to equal the approved one.
 type SameValue = interaction.SameValue
 
 // Memory is [interaction.Memory]: a remembered decision of a run.

@@ -28,7 +28,7 @@ const (
 	// ActionOverrule is Release or Reassign by an actor without that right: another person has claimed
 	// the Question, or the actor is not in its audience. Without an Authorize only the host may.
 	ActionOverrule Action = "overrule"
-	// ActionRemember is a Reply with Remember, besides ActionReply; Question is the answered one.
+	// ActionRemember is checked after ActionReply if Reply.Remember is set; Question is the same.
 	ActionRemember Action = "remember"
 	ActionForget   Action = "forget" // Forget
 	ActionFork     Action = "fork"   // Fork; Run is the source

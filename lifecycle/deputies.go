@@ -25,14 +25,15 @@ type Directory interface {
 	Principals(ctx context.Context, id string, at time.Time) ([]Principal, error)
 }
 
-// Members is an optional interface of a Directory that knows who belongs to the organization. A
-// remembered decision of a person who does not (any more) is not used; nor is one while the directory
-// cannot be read. The ID is in the spelling in which it is stored. It must be safe for concurrent use.
+// Members is an optional interface of a Directory: Member reports whether a person belongs to the
+// organization. Nodes do not use a remembered decision if its person does not belong to it, or if
+// Member fails. The ID is passed as stored. It must be safe for concurrent use.
 type Members interface {
 	Member(ctx context.Context, id string) (bool, error)
 }
 
-// isMember returns an error unless a remembered decision of the person counts. A panic is an error.
+// isMember returns an error if a remembered decision of the person must not be used. A panic is an
+// error, too.
 func (d *deputies) isMember(ctx context.Context, id string) (err error) {
 	members, ok := d.directory.(Members)
 	if !ok {

@@ -55,7 +55,7 @@ var payer = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 	return engine.Done("paid " + string(arguments)), nil
 })
 
-// Ada approves a payment, and all others to the same receiver up to a limit, for an hour of this run.
+// Ada approves a payment, and, for an hour, payments of this run to the same receiver up to a limit.
 func ExampleClient_Reply_remember() {
 	ctx := context.Background()
 	pays := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {

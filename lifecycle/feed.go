@@ -53,10 +53,10 @@ type FeedFilter struct {
 	Pool   string
 	Key    string
 	Labels map[string]string
-	// For selects events about questions that this person may answer, by ID or group, as everybody, or
-	// as a deputy when the event is read; while the directory cannot be read, not as a deputy. The
-	// event's audience is used if present, else the question's at read time. The zero Actor does not
-	// filter.
+	// For selects events about questions that this person may answer: by ID or group, because the
+	// question has no audience, or as a deputy at read time. If the directory fails, deputyships are
+	// ignored. The event's audience is used if present, else the question's at read time. The zero
+	// Actor does not filter.
 	For Actor
 }
 

@@ -22,8 +22,9 @@ type At struct {
 	// of one turn stands for all: the fork continues with all their answers, once all are settled.
 	Question int
 	// Answer replaces the stored answer: a valid Reply to the question by the fork's author (only a
-	// text at the end of a run without an open question). Its ID is Question or 0, its Key and
-	// Remember are empty, and its Actor is the author or the zero Actor. An approval by several people takes no Answer.
+	// text at the end of a run without an open question). Its ID is Question or 0, its Key and Remember
+	// are empty, and its Actor is the author or the zero Actor. An approval by several people takes no
+	// Answer.
 	// If it is zero, the agent gets the stored answer if the author may inherit it (see Fork). It is
 	// required after an unanswered question for everybody, and at the end of a successful run.
 	Answer Reply

@@ -71,7 +71,8 @@ type InboxCount struct {
 	More      bool
 }
 
-// MaxInboxRead is about how many runs one call of Inbox, CountInbox or SearchRuns reads.
+// MaxInboxRead is the approximate limit of the runs that one call of Inbox, CountInbox or SearchRuns
+// reads.
 const MaxInboxRead = 10_000
 
 // Inbox lists open questions, oldest first, and by number within a run. Across pages, each question

@@ -97,13 +97,14 @@ type Config struct {
 	// PolicyTimeout is how long an approval is hidden at most: 5 s when zero; whole seconds, up to
 	// MaxPolicyTimeout.
 	PolicyTimeout time.Duration
-	// Remember lets people approve later calls of the same tool in the same run, too, for this long at
-	// most (Reply.Remember, Client.Forget). Set it on all nodes and clients. A node uses a remembered
-	// decision that is not older than this, where the Policy returns the zero Ruling; a refusal by the
-	// Policy ends the run's remembered decisions about that tool. Authorize is not called for its uses.
+	// Remember allows approvals to cover later calls of the same tool in the same run, for at most this
+	// time (Reply.Remember, Client.Forget). Set it on all nodes and clients. A node ignores decisions
+	// older than this. It uses a remembered decision only if the Policy returns the zero Ruling. A
+	// refusal by the Policy ends the run's remembered decisions about that tool. Authorize is not called
+	// when a decision is used.
 	//
-	// 0: not allowed, and what is remembered is not used. Earlier releases cannot read a run that
-	// remembers a decision: set it after their nodes have been replaced.
+	// 0: not allowed; stored decisions are not used. Earlier releases cannot read a run with a remembered
+	// decision, so set it after you have replaced their nodes.
 	Remember time.Duration
 	// Directory names the people for whom an actor may act. See ClientConfig.Directory.
 	Directory Directory

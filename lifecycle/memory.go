@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// limitMemory enforces Config.Remember, and gives the end the form of stores.
+// limitMemory enforces Config.Remember, and converts the end to the stores' precision.
 func (c *Client) limitMemory(reply *Reply) error {
 	if reply.Remember == nil {
 		return nil
@@ -32,15 +32,14 @@ func badMemory(value, want string) error {
 	return &ArgumentError{"reply.Remember", value, want, &FieldError{Field: "Remember", Value: value, Want: want}}
 }
 
-// MaxRemember returns Config.Remember: how long a decision can be remembered at most. 0: not at all.
+// MaxRemember returns Config.Remember: the maximum time for remembered decisions. 0: not allowed.
 func (c *Client) MaxRemember() time.Duration { return c.remember }
 
-// Forget ends a remembered decision (Run.Remembered), named by the number of its question: it approves
-// no later call. It may be called in any state of the run, by everyone whom Authorize allows
-// ActionForget.
+// Forget ends the remembered decision (Run.Remembered) about the question with this number. It then
+// approves no later call. Any state of the run permits the call. Authorize must allow ActionForget.
 //
-// Errors, with nothing written: ErrNotFound, also if the run remembers no such decision (any more), and
-// ErrNotAllowed. After any other error call again.
+// Errors, with nothing written: ErrNotFound, also if the run does not remember the decision (any more),
+// and ErrNotAllowed. After any other error, call again.
 func (c *Client) Forget(ctx context.Context, id string, question int) error {
 	if err := c.checkRun(ctx, id); err != nil {
 		return err
@@ -58,7 +57,7 @@ func (c *Client) Forget(ctx context.Context, id string, question int) error {
 			return nil, err
 		}
 		cm, err := decide.Forget(&run, question, c.caller(), c.proc.Now())
-		if errors.Is(err, decide.ErrNotRemembered) { // the caller relies on it, so it must be durable
+		if errors.Is(err, decide.ErrNotRemembered) { // the caller relies on the state, so it must be durable
 			if run, err = c.proc.ConfirmedRun(ctx, id); err != nil {
 				return nil, cmd.Failed(err)
 			}

@@ -17,12 +17,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// spender asks for one call after the other, and executes each that is approved.
+// spender asks for one call at a time, and executes approved calls.
 type spender struct {
 	mu    sync.Mutex
 	calls []engine.Question // guarded by mu
 	spent []string          // guarded by mu; the arguments
-	block chan struct{}     // the turn after an answer waits for it, unless nil
+	block chan struct{}     // if not nil, turns with an answer wait for it
 	turns int
 }
 
@@ -64,8 +64,8 @@ func approveAlso(number int, r Remember) Reply {
 	return Reply{ID: number, Decision: Approve, Remember: &r, AcceptRisk: true}
 }
 
-// N9: "the same for the rest of this run": later calls within the bound are approved by an actor that
-// names the decision; no one is asked. Other calls are asked.
+// N9: "the same for the rest of this run": a remembered decision approves later calls within its bound,
+// and the actor names the decision. People are asked about other calls.
 func TestN9ADecisionCountsForLaterCalls(t *testing.T) {
 	risky := call("pay", `{"amount":5}`)
 	risky.Subject.Risk = "high"
@@ -142,8 +142,8 @@ func TestN9ADecisionCountsForLaterCalls(t *testing.T) {
 	}
 }
 
-// N9: a decision is remembered only where the host allows it, for its time, and only an approval by a
-// person for themselves.
+// N9: a decision is remembered only if the host allows it, within its limit, and only if a person
+// approves for themselves.
 func TestN9WhatIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spender{calls: []engine.Question{call("pay", `{"amount":5,"to":"a"}`)}}
@@ -190,8 +190,8 @@ func TestN9WhatIsNotRemembered(t *testing.T) {
 	})
 }
 
-// N9: an edited approval covers what was executed. The same key with another end gets the receipt, and
-// with another bound a conflict.
+// N9: an edited approval covers the executed arguments. A repeated key with another end returns the
+// receipt; with another bound it is a conflict.
 func TestN9AnEditIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spender{calls: []engine.Question{call("pay", `{"amount":500}`), call("pay", `{"amount":500}`), call("pay", `{"amount":50}`)}}
@@ -219,7 +219,7 @@ func TestN9AnEditIsRemembered(t *testing.T) {
 }
 
 // N9: a remembered decision ends at its time, by Forget in each state, and by a refusal of the host's
-// policy. A running turn whose run forgets continues.
+// policy. Forget does not interrupt a running turn.
 func TestN9ARememberedDecisionEnds(t *testing.T) {
 	pay := call("pay", `{"amount":5}`)
 	forget := func(t *testing.T, lc *Lifecycle) {
@@ -274,8 +274,8 @@ func TestN9ARememberedDecisionEnds(t *testing.T) {
 	}
 }
 
-// N9: the host's policy is asked first: its approval and refusal count, and a refusal of the tool ends
-// what is remembered about it. If it fails, people decide.
+// N9: the host's policy takes precedence, and its refusal ends the remembered decisions about the tool.
+// If it fails, people decide.
 func TestN9APolicyComesBeforeAMemory(t *testing.T) {
 	pay := call("pay", `{"amount":5}`)
 	for name, c := range map[string]struct {
@@ -323,7 +323,7 @@ func TestN9APolicyComesBeforeAMemory(t *testing.T) {
 	}
 }
 
-// N9 N11: a fork inherits nothing that its source remembers.
+// N9 N11: a fork does not inherit remembered decisions.
 func TestN9AForkRemembersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pay := call("pay", `{"amount":5}`)
@@ -348,8 +348,8 @@ func TestN9AForkRemembersNothing(t *testing.T) {
 	})
 }
 
-// N9: the node that parked the run dies before it uses the decision: another node does, once. A node
-// without Remember leaves the question to people.
+// N9: if the node that parked the run dies before it uses the decision, another node uses it once. A
+// node without Remember leaves the question to people.
 func TestN9AnotherNodeRemembers(t *testing.T) {
 	for name, remember := range map[string]time.Duration{"it remembers": time.Hour, "it does not": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -393,8 +393,8 @@ func TestN9AnotherNodeRemembers(t *testing.T) {
 	}
 }
 
-// N9: of a use and a Forget at the same time, the earlier commit counts: no decision is used after it is
-// forgotten, and each Forget that succeeds is stored once.
+// N9: if a use and a Forget race, the first commit wins: no forgotten decision is used, and a successful
+// Forget is stored once.
 func TestN9AForgetRacesWithAUse(t *testing.T) {
 	st := newStore(t)
 	pay := call("pay", `{"amount":5}`)
@@ -450,7 +450,7 @@ func TestN9AForgetRacesWithAUse(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
-// leavers is a directory that some people have left.
+// leavers is a directory that ada has left.
 type leavers struct{ err error }
 
 func (leavers) Principals(context.Context, string, time.Time) ([]Principal, error) { return nil, nil }
@@ -462,7 +462,7 @@ func (l leavers) Member(_ context.Context, id string) (bool, error) {
 	return id != "ada", l.err
 }
 
-// N9 N10: a decision of a person who has left is not used, nor one while the directory cannot be read.
+// N9 N10: a decision is not used if its person has left or the directory fails.
 func TestN9ADecisionOfAPersonWhoHasLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		person string
@@ -495,7 +495,7 @@ func TestN9ADecisionOfAPersonWhoHasLeft(t *testing.T) {
 	}
 }
 
-// N9: Authorize sees who wants a decision to be remembered or forgotten.
+// N9: Authorize gets the actor of a Reply with Remember and of a Forget.
 func TestN9AuthorizeSeesMemories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var denied Action

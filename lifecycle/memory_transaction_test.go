@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// asksFirst asks for a call, then writes in a transaction that hangs.
+// asksFirst asks for a call, and then writes in a hung transaction.
 type asksFirst struct{ hangingTransaction }
 
 func (e asksFirst) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {

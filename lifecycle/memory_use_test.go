@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// 1: a rule that asks people.
+// N9: a ruling that leaves the question to people takes precedence over a remembered decision.
 func TestN9ARuleThatAsksComesBeforeAMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pay := call("pay", `{"amount":5}`)
@@ -33,7 +33,7 @@ func TestN9ARuleThatAsksComesBeforeAMemory(t *testing.T) {
 	})
 }
 
-// 2: the host's limit.
+// N9: a node does not use decisions older than its Config.Remember.
 func TestN9TheHostsLimitHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pay := call("pay", `{"amount":5}`)
@@ -66,7 +66,7 @@ func (s atkSlow) Member(_ context.Context, id string) (bool, error) {
 	return id != "eve", nil
 }
 
-// 3: another memory than the one whose person was checked.
+// N9: the checked person must be the person of the used decision.
 func TestN9ThePersonOfTheUsedMemoryIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pay, other := call("pay", `{"amount":5}`), call("pay", `{"amount":6}`)
@@ -87,7 +87,7 @@ func TestN9ThePersonOfTheUsedMemoryIsChecked(t *testing.T) {
 	})
 }
 
-// 4: a slow directory.
+// N9: if the directory is slow, people see the question, and the decision is not used later.
 func TestN9AMemoryIsNotUsedOncePeopleSeeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pay := call("pay", `{"amount":5}`)
@@ -105,7 +105,7 @@ func TestN9AMemoryIsNotUsedOncePeopleSeeTheQuestion(t *testing.T) {
 	})
 }
 
-// 5: one who has left hides the decision of one who has not.
+// N9: a former member's decision does not prevent the use of another person's decision.
 func TestN9TheNextMemoryCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pay, other := call("pay", `{"amount":5}`), call("pay", `{"amount":6}`)
@@ -123,7 +123,7 @@ func TestN9TheNextMemoryCounts(t *testing.T) {
 	})
 }
 
-// N9: a repeated reply gets its receipt, also from a host that remembers no decisions any more.
+// N9: a repeated reply returns its receipt even if the host does not allow Remember any more.
 func TestN9ARepeatedReplyGetsItsReceiptThoughTheHostRemembersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := newStore(t), &spender{calls: []engine.Question{call("pay", `{}`)}}

@@ -61,7 +61,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 			receipt = status.receipt
 			return nil, status.refusal
 		}
-		if err := c.limitMemory(&reply); err != nil { // a repeated reply gets its receipt all the same
+		if err := c.limitMemory(&reply); err != nil { // after the check for a repeated reply
 			return nil, err
 		}
 		cm, err := decide.Reply(&run, reply, c.proc.Now())
@@ -85,7 +85,8 @@ func (c *Client) replyToRecent(ctx context.Context, id string, reply Reply, run 
 	if !ok {
 		return Receipt{}, false, nil
 	}
-	// The keys of votes must be looked up, and so must a deputy's principal; Remember has an action.
+	// Votes require a lookup of their keys, deputies a lookup of their principal, and Remember an
+	// additional authorization.
 	if *run, ok = recent.Recent(id); !ok || run.Votes > 0 || reply.Actor.For != "" || reply.Remember != nil {
 		return Receipt{}, false, nil
 	}

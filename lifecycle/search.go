@@ -15,36 +15,35 @@ import (
 
 // Bounds of a search with InboxQuery.Text or SearchQuery.Text.
 const (
-	// MaxSearchText is the longest text, in bytes.
+	// MaxSearchText is the maximum length of the text, in bytes.
 	MaxSearchText = 256
-	// MaxSearchTime is the time after which a call returns its results so far, if it has examined a
-	// hundred.
+	// MaxSearchTime limits the time of a call. A call that has examined at least 100 runs or questions
+	// then returns its results so far.
 	MaxSearchTime = 200 * time.Millisecond
 
-	leastSearched = 100 // so that a process that was stopped does not return an empty page
+	leastSearched = 100 // a suspended process must not return an empty page
 )
 
-// SearchQuery selects a page of runs by a text and the time of their creation. Zero fields do not
-// filter.
+// SearchQuery selects a page of runs by text and creation time. Zero fields do not filter.
 type SearchQuery struct {
 	Query
-	// Text selects the runs that contain it, ignoring case: in the id, title, labels, result, error or
-	// reason of a cancellation, or in the prompt of an open question; at most MaxSearchText bytes.
+	// Text selects runs with this text in the id, title, labels, result, error, cancellation reason or
+	// the prompt of an open question. Case is ignored. At most MaxSearchText bytes.
 	Text string
-	// From and Until select the runs that were created in this time, without Until itself.
+	// From (inclusive) and Until (exclusive) select runs by creation time.
 	From, Until time.Time
 }
 
-// SearchPage is a page of runs. If Next is set, there may be more, even if the page has few: a call
-// examines MaxInboxRead runs at most, and reads no more after MaxSearchTime.
+// SearchPage is a page of runs. If Next is set, there may be more runs, even if the page is short: a
+// call examines at most MaxInboxRead runs, and stops reading after MaxSearchTime.
 type SearchPage struct {
 	Page
-	// Searched is how many runs the call has examined.
+	// Searched is the number of examined runs.
 	Searched int
 }
 
-// SearchRuns lists runs in the order of Runs. It has no index of texts, and examines the runs of the
-// time one by one: see SearchPage. Authorize is asked once, with ActionList and the Query.
+// SearchRuns lists runs in the order of Runs. There is no text index: it examines each run in the time
+// range, within the limits of SearchPage. Authorize is called once, with ActionList and the Query.
 func (c *Client) SearchRuns(ctx context.Context, query SearchQuery) (page SearchPage, _ error) {
 	runs := query.Query
 	if err := cmp.Or(c.check(ctx), validateQuery(&runs), validateText(query.Text),
@@ -87,8 +86,8 @@ func (c *Client) SearchRuns(ctx context.Context, query SearchQuery) (page Search
 	}
 }
 
-// startCursor is the place before the first run of the time; empty without a bound. Stores keep
-// microseconds.
+// startCursor returns the cursor before the first run of the time range; empty without a bound. Stores
+// keep microseconds.
 func (q *SearchQuery) startCursor() string {
 	at := q.From
 	if q.Newest {
@@ -100,7 +99,8 @@ func (q *SearchQuery) startCursor() string {
 	return store.Cursor{At: at.Add(time.Microsecond - 1).Truncate(time.Microsecond)}.String()
 }
 
-// endsBefore reports whether the run, and so those that follow it, are after the other end of the time.
+// endsBefore reports whether the run is outside the time range. The listing is sorted by time, so all
+// later runs are too.
 func (q *SearchQuery) endsBefore(run *Run) bool {
 	if q.Newest {
 		return run.CreatedAt.Before(q.From)
@@ -108,7 +108,7 @@ func (q *SearchQuery) endsBefore(run *Run) bool {
 	return !q.Until.IsZero() && !run.CreatedAt.Before(q.Until)
 }
 
-// runSize is the memory that a page needs for a run, in bytes.
+// runSize returns the approximate memory of a run in a page, in bytes.
 func runSize(run *Run) int {
 	size := len(run.FinalText) + len(run.Output)
 	for i := range run.Open {
@@ -135,7 +135,7 @@ func (s *search) spent() bool {
 	return s != nil && (s.read >= MaxInboxRead || s.read >= leastSearched && time.Since(s.begun) > MaxSearchTime)
 }
 
-// finds reports whether the question has the reader's text, or no text is searched for.
+// finds reports whether the question contains the query's text; true without a text.
 func (r *inboxReader) finds(run *Run, q *Question) bool {
 	if r.query.Text == "" {
 		return true
@@ -149,7 +149,7 @@ func (r *inboxReader) finds(run *Run, q *Question) bool {
 		(r.search.in(q.Subject.Tool, q.Subject.Title, q.Subject.Risk) || r.search.inJSON(q.Subject.Arguments))
 }
 
-// inRun reports whether a run has the text; each has the empty one.
+// inRun reports whether a run contains the text; true for the empty text.
 func (s *search) inRun(run *Run) bool {
 	if s.in(run.ID, run.Title, run.FinalText, run.CancelReason) || s.inJSON(run.Output) ||
 		run.Error != nil && s.in(run.Error.Message) {
@@ -177,7 +177,7 @@ func (s *search) in(texts ...string) bool {
 	return false
 }
 
-// inJSON searches the text as written, and its names and strings without their escapes.
+// inJSON searches the raw JSON, and its names and strings after decoding.
 func (s *search) inJSON(raw json.RawMessage) bool {
 	if s.in(string(raw)) {
 		return true

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// N7: a search finds a text in each part of a question that a person reads, whatever its case and
-// its escapes in JSON, and in no other part.
+// N7: a search finds a text in all displayed parts of a question and in no other part. It ignores case
+// and JSON escapes.
 func TestN7ASearchFindsWhatAPersonReads(t *testing.T) {
 	run := withQuestion("order-7", interaction.Approval)
 	run.Title = "Lamps for the hall"
@@ -40,7 +40,7 @@ func TestN7ASearchFindsWhatAPersonReads(t *testing.T) {
 	require.ErrorAs(t, err, &fault)
 }
 
-// manyWaiting is a store with endlessly many runs that wait.
+// manyWaiting is a store with an endless list of waiting runs.
 type manyWaiting struct {
 	store.Store
 	pause time.Duration // for each page
@@ -57,7 +57,7 @@ func (s *manyWaiting) Waiting(_ context.Context, q store.WaitingQuery) (page Pag
 	return page, nil
 }
 
-// N7: a search stops after MaxInboxRead questions or MaxSearchTime, and says where it continues.
+// N7: a search stops after MaxInboxRead questions or MaxSearchTime, and returns where to continue.
 func TestN7ASearchIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for pause, want := range map[time.Duration]int{0: MaxInboxRead, 90 * time.Millisecond: 101 + 202 + 1} {
@@ -71,8 +71,7 @@ func TestN7ASearchIsBounded(t *testing.T) {
 	})
 }
 
-// N7: runs are found by the texts that a person sees of them, and by the time of their creation, in
-// both orders, page by page.
+// N7: SearchRuns finds runs by their displayed texts and creation time, in both orders, page by page.
 func TestN7RunsAreFoundByTextAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
@@ -144,7 +143,7 @@ func TestN7RunsAreFoundByTextAndTime(t *testing.T) {
 	})
 }
 
-// manyRuns is a store with endlessly many runs.
+// manyRuns is a store with an endless list of runs.
 type manyRuns struct {
 	store.Store
 	pause time.Duration // for each page
@@ -157,7 +156,7 @@ func (s *manyRuns) Runs(_ context.Context, q store.Query) (page Page, _ error) {
 	return page, nil
 }
 
-// N7: a search for runs stops after MaxInboxRead runs or MaxSearchTime, and says where it continues.
+// N7: SearchRuns stops after MaxInboxRead runs or MaxSearchTime, and returns where to continue.
 func TestN7ASearchForRunsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for pause, want := range map[time.Duration]int{0: MaxInboxRead, 90 * time.Millisecond: 100 + 200 + 400} {

@@ -50,7 +50,7 @@ func (r Run) Clone() Run {
 	return r
 }
 
-// cloneEach allocates the exact size: slices.Clone would round it up for each commit and read.
+// cloneEach allocates the exact size, because slices.Clone rounds it up for each commit and read.
 func cloneEach[T any](of []T, clone func(*T)) []T {
 	if of == nil {
 		return nil
@@ -84,7 +84,7 @@ func cloneMemory(m *interaction.Memory) {
 	m.Equal, m.Most, m.To = slices.Clone(m.Equal), slices.Clone(m.Most), m.To.Clone()
 }
 
-// cloneAnswer replaces everything that the answer shares by a copy.
+// cloneAnswer replaces the answer's shared parts with copies.
 func cloneAnswer(a *interaction.Answer) {
 	if a.Auto != nil {
 		auto := *a.Auto
@@ -98,7 +98,7 @@ func cloneAnswer(a *interaction.Answer) {
 	}
 }
 
-// cloneQuestion replaces everything that the question shares by a copy.
+// cloneQuestion replaces the question's shared parts with copies.
 func cloneQuestion(q *interaction.Question) {
 	q.Options = slices.Clone(q.Options)
 	q.RequiredFields = slices.Clone(q.RequiredFields)

@@ -47,7 +47,7 @@ type need struct {
 // none; earlier releases drop them. A name needs a run in proof/releases and a line in
 // docs/upgrade.md.
 var needs = []need{
-	// A call that shows its changes. An earlier release would show it without, and with another digest.
+	// A call with changes. An earlier release would omit them and compute a different digest.
 	{"changes", func(r *Run) bool {
 		return r.anyOpen(func(q *interaction.Question) bool { return q.Subject != nil && len(q.Subject.Changes) > 0 })
 	}},
@@ -59,7 +59,7 @@ var needs = []need{
 	// A run whose turns take their nodes down. An earlier release would execute it next to other
 	// turns and forget its losses. The name disappears when a turn has ended.
 	{"losses", (*Run).losesNodes},
-	// A run that remembers decisions. An earlier release would forget them, and ask people.
+	// A run with remembered decisions. An earlier release would drop them and ask people.
 	{"memory", func(r *Run) bool { return len(r.Remembered) > 0 }},
 	// A question that accepts only its options, or marks the option that means yes. An earlier
 	// release would accept any text, and give the engine an answer without its Selection.

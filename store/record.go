@@ -67,8 +67,8 @@ type Run struct {
 	Holds int `json:"holds,omitempty"`
 	// Budget has the run's limits and usage, or is nil.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Remembered are the decisions that also approve later calls, oldest first; at most
-	// interaction.MaxMemories. An ended run has none.
+	// Remembered lists the remembered decisions, oldest first; at most interaction.MaxMemories. It is
+	// empty after the end of the run.
 	Remembered []interaction.Memory `json:"remembered,omitempty"`
 	// Restricted reports that the specification restricts who may answer, or sets the questions'
 	// wait. An earlier release, which would ignore that, refuses the record.

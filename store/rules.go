@@ -17,7 +17,7 @@ func broken(r *Run, rule string) error {
 	return invalid(r, "%s", rule)
 }
 
-// differs is a broken rule about a number.
+// differs describes a broken rule about a number.
 func differs(rule string, have, want uint64) string {
 	return fmt.Sprintf("%s; it is %d, want %d", rule, have, want)
 }
@@ -38,7 +38,7 @@ var (
 		strconv.Itoa(interaction.MaxQuestions) + " questions again"
 )
 
-// brokenRule returns the first consistency rule that the record breaks, in words, or "".
+// brokenRule returns the text of the first consistency rule that the record breaks, or "".
 // validateOpen checks the open questions.
 func (r *Run) brokenRule() string {
 	waiting, running, queued := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning, r.State == fsm.StateQueued
@@ -115,8 +115,7 @@ func (f *ForkPoint) fits(r *Run) bool {
 		f.AsksAgain <= interaction.MaxQuestions
 }
 
-// brokenRule returns the first rule of every commit, whatever the stored record, that this one
-// breaks.
+// brokenRule returns the first broken rule of the rules that do not depend on the stored record, or "".
 func (c *Commit) brokenRule() string {
 	switch {
 	case c.Run.Version != c.Expect+1:
@@ -149,8 +148,8 @@ func (c *Commit) brokenRuleOfCreation() string {
 	}
 }
 
-// brokenRuleOfChange returns the first rule by which the commit does not follow from the previous
-// record. The rules of usage, budget, journal and questions are in methods of Commit.
+// brokenRuleOfChange returns the first broken rule for a commit after the previous record, or "". The
+// rules of usage, budget, journal and questions are in methods of Commit.
 func (c *Commit) brokenRuleOfChange(prev *Run, claim bool) string {
 	r, events := &c.Run, uint64(len(c.Events))
 	moves, starts := r.State != prev.State, r.State != prev.State && r.State == fsm.StateRunning

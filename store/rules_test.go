@@ -21,8 +21,8 @@ func queuedRun() Run {
 		QueuedAt: atNoon, Seq: 3}
 }
 
-// eachRule requires that the cases break as many different rules as the function has, each case
-// the one it is named after.
+// eachRule requires that the cases break all rules of the function, and that no two cases break the
+// same rule.
 func eachRule(t *testing.T, function, good string, cases map[string]string) {
 	t.Helper()
 	require.Empty(t, good, "nothing is broken without a change")
@@ -35,7 +35,7 @@ func eachRule(t *testing.T, function, good string, cases map[string]string) {
 	require.Len(t, rules, countRules(t, function))
 }
 
-// countRules counts the rules of a function in rules.go: the cases of its switch.
+// countRules counts the rules of a function in rules.go, which are the cases of its switch.
 func countRules(t *testing.T, function string) (rules int) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "rules.go", nil, 0)
@@ -122,8 +122,7 @@ func TestEachRuleOfACommitIsBroken(t *testing.T) {
 
 // I10: each rule of a change is broken by a change that meets the rules before it.
 func TestEachRuleOfAChangeIsBroken(t *testing.T) {
-	// of returns the rule that a commit breaks that starts a turn by a claim, or leaves the run in the
-	// queue.
+	// of returns the broken rule of a commit that starts a turn by a claim, or leaves the run queued.
 	of := func(claim bool, spoil func(c *Commit, prev *Run)) string {
 		c, prev := &Commit{Run: queuedRun(), Expect: 1, Events: make([]Event, 1)}, queuedRun()
 		prev.Version, prev.Seq = 1, 2

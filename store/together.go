@@ -63,7 +63,7 @@ func (r *Run) Memory(number int) *interaction.Memory {
 	return nil
 }
 
-// MemoryFor returns the oldest remembered decision that covers the open question at that time, or nil.
+// MemoryFor returns the oldest remembered decision that covers the open question now, or nil.
 func (r *Run) MemoryFor(q *interaction.Question, now time.Time) *interaction.Memory {
 	for i := range r.Remembered {
 		if r.Remembered[i].Covers(q, now) {

@@ -114,7 +114,7 @@ var demanded = map[string][]string{
 // number of deciders, votes would settle nothing; without its new value, a change would say
 // nothing; without asks_again, a fork's first turn would count as an attempt; without policy_until,
 // no policy could decide; without for, a deputy would seem to ignore a claim; without remember, a
-// decision would count for no other call.
+// decision could not approve later calls.
 var essential = map[[2]string]bool{
 	{fcmp.TypeStarted, "asks_again"}: true,
 	{fcmp.TypeInputRequired, "wait"}: true, {fcmp.TypeInputRequired, "need"}: true,

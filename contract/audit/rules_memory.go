@@ -12,15 +12,15 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rule about decisions that count for the rest of the run.
+// The rule about remembered decisions.
 
 // memoryActor is the prefix of the actors of remembered decisions; the question's number follows.
 const memoryActor = "memory:"
 
-// maxMemories limits the decisions that a run remembers at the same time.
+// maxMemories limits the remembered decisions of a run.
 const maxMemories = 16
 
-// memory is a remembered decision that counts.
+// memory is a valid remembered decision.
 type memory struct {
 	id    int    // the question
 	tool  string // empty if unknown
@@ -48,7 +48,7 @@ func (v *view) forget(ended func(*memory) bool) {
 	v.memories = slices.DeleteFunc(v.memories, func(m memory) bool { return ended(&m) })
 }
 
-// noteMemory notes a decision that is remembered, and the end of those that a policy's refusal ends.
+// noteMemory adds a remembered decision, or removes the decisions that a policy's refusal ends.
 func (v *view) noteMemory(s *step) {
 	q := v.question(s)
 	tool := ""
@@ -69,8 +69,7 @@ func (v *view) noteMemory(s *step) {
 	}
 }
 
-// remembered is IV-50: a decision of the types Decided that is remembered, or made by a remembered
-// one.
+// remembered is IV-50. It checks events of the types Decided that store or use a remembered decision.
 type remembered struct {
 	Asked     string   `json:"asked"`
 	Decided   []string `json:"decided"`
@@ -113,7 +112,7 @@ func (v *view) memoryOf(question int) *memory {
 	return nil
 }
 
-// judgeRemember judges a decision that is to be remembered: an approval by one person.
+// judgeRemember judges a new remembered decision: it must be an approval by one person.
 func (v *view) judgeRemember(s *step) string {
 	q := v.question(s)
 	number := s.data.InteractionID
@@ -145,7 +144,7 @@ func (v *view) judgeRemember(s *step) string {
 	return ""
 }
 
-// judgeUse judges a decision by a remembered one.
+// judgeUse judges the use of a remembered decision.
 func (v *view) judgeUse(s *step) string {
 	id, err := strconv.Atoi(s.data.Actor[len(memoryActor):])
 	m := v.memoryOf(id)

@@ -171,7 +171,7 @@ type view struct {
 
 	group group // the questions that were asked last
 
-	memories        []memory // remembered decisions that count
+	memories        []memory // valid remembered decisions
 	memoriesUnknown bool
 }
 

@@ -298,7 +298,7 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 		q.Options = append(q.Options, interaction.Option{Label: visible(o.Name), Value: o.value()})
 	}
 	if q.Subject != nil && len(q.Subject.Changes) > 0 {
-		about.Content = about.withoutDiffs() // the question shows them as changes
+		about.Content = about.withoutDiffs() // the question shows the diffs as changes
 	}
 	q.Context = about.details(visible, interaction.MaxContext)
 	if len(q.Context) <= interaction.MaxContext {

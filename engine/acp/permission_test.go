@@ -27,8 +27,8 @@ func everyAgent(t *testing.T, story func(r *run)) {
 	}
 }
 
-// N6: the diffs in a permission request's content are the subject's changes, which the digest binds;
-// content that is no diff, or more than a question has, stays in the context.
+// N6: the subject's changes are the diffs in a permission request's content, and the digest covers
+// them. Other content, and diffs over the limit, stay in the context.
 func TestN6APermissionRequestsDiffsAreShown(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")

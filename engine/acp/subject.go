@@ -78,7 +78,7 @@ func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	return s
 }
 
-// changes are the diffs in the content. A diff without an old text creates its file.
+// changes returns the diffs in the content. A diff without an old text creates a file.
 func (s subject) changes(redacted func(string) string) (all []interaction.Change) {
 	//nolint:tagliatelle // the protocol's words
 	var content []struct {

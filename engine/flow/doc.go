@@ -50,6 +50,6 @@
 // lifecycle.Config or in the spec.
 //
 // Neighbours: lifecycle executes the engine, whose journal is an [engine.Journal], stored with the
-// run. Package toolloop is a model with tools as a flow. It is not a workflow language: a step is any
-// Go function.
+// run. It is not a workflow language: a step is any Go function. Package toolloop provides a flow for
+// a language model with tools.
 package flow

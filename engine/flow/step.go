@@ -20,7 +20,7 @@ type Policy struct {
 	// Backoff is the pause before the first retry; 0 or less: 1 s. It doubles with each retry, up
 	// to MaxBackoff; 0 or less: 1 min.
 	Backoff, MaxBackoff time.Duration
-	// Retryable, if set, reports whether an error is retried; other errors are final at once.
+	// Retryable, if set, reports whether to retry after an error; other errors are final.
 	Retryable func(error) bool
 	// Timeout limits each try, whose context then ends with context.DeadlineExceeded; 0: unlimited.
 	Timeout time.Duration

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Stream stores a text that arrives in pieces, as events of the run: one event per interval and not
-// per piece, because each is a commit. It is for one goroutine.
+// Stream stores streamed text as events of the run. Each event is a commit, so it stores one event
+// per interval, not per piece. It is not safe for concurrent use.
 type Stream struct {
 	ctx   context.Context //nolint:containedctx // the step's
 	run   *run
@@ -19,7 +19,7 @@ type Stream struct {
 	text  strings.Builder
 }
 
-// maxStreamed is the number of bytes after which a text is stored before its interval has passed.
+// maxStreamed is the number of bytes that Write stores before the interval has passed.
 const maxStreamed = 16 << 10
 
 // NewStream makes the stream of the step executed with this context, with at most one event per
@@ -33,7 +33,7 @@ func NewStream(ctx context.Context, every time.Duration) (*Stream, error) {
 	return &Stream{ctx: ctx, run: s.run, every: every, last: s.run.clock.Now()}, nil
 }
 
-// Write adds a piece. When the interval has passed, the text up to its last line or word is stored.
+// Write adds a piece. After the interval, it stores the text up to the end of its last line or word.
 func (s *Stream) Write(piece string) error {
 	s.text.WriteString(piece)
 	if s.run.clock.Now().Sub(s.last) < s.every && s.text.Len() < maxStreamed {

@@ -281,8 +281,8 @@ var skips = map[string]string{
 	"proof/page/browser_test.go": "a browser is hundreds of megabytes: in CI it must be there",
 }
 
-// drawing are the test files that draw in a child process. With the seed of sample.N, each child would
-// draw the same.
+// drawing lists the test files with random choices in a child process. With the seed of sample.N, all
+// children would make the same choices.
 var drawing = []string{"engine/process/host_linux_test.go", "proof/frontends/node_test.go"}
 
 // TestNoForbiddenFileNamesSleepsOrSkips enforces the rules for source files that a program can

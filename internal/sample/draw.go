@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// SeedEnv is the environment variable with the seed of what tests draw: moments of kills, orders,
-// victims. .ci/search sets it to a fresh number.
+// SeedEnv is the environment variable with the seed of random choices in tests: the times of kills,
+// orders, victims. .ci/search sets it to a fresh number.
 const SeedEnv = "INTERLUDE_SEED"
 
 var drawn = struct {
@@ -16,7 +16,7 @@ var drawn = struct {
 	*rand.Rand
 }{Rand: rand.New(rand.NewPCG(Seed(), 1))}
 
-// Seed returns the number in SeedEnv, or 1, so that .ci/run makes the same draws each time.
+// Seed returns the number in SeedEnv. The default is 1, so that .ci/run is reproducible.
 func Seed() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv(SeedEnv), 10, 64); err == nil {
 		return n
@@ -24,8 +24,8 @@ func Seed() uint64 {
 	return 1
 }
 
-// N draws a number from 0 to n-1. It panics if n is not positive. Concurrent callers share one
-// sequence, and their order is the scheduler's.
+// N returns a random number from 0 to n-1. It panics if n is not positive. Concurrent callers share one
+// sequence, in an order that depends on the scheduler.
 func N[Int ~int | ~int64 | ~uint64](n Int) Int {
 	drawn.Lock()
 	defer drawn.Unlock()

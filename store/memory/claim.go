@@ -84,7 +84,7 @@ func (s *Store) startRun(id string, req *store.ClaimRequest) (store.Claimed, sto
 	}
 	own := copyOf(&c)
 	s.write(e, &e.run, &c, &own)
-	c.Run.Session = c.Run.Session.Clone() // the only part of it that may still be the store's
+	c.Run.Session = c.Run.Session.Clone() // the only part that the store may share
 	return store.Claimed{Run: c.Run, Spec: slices.Clone(e.spec)}, s.hintOf(&c), nil
 }
 

@@ -36,7 +36,7 @@ func (s *Store) Keeps(at store.FeedPosition) bool {
 // LoseConnection simulates a broken connection.
 func (s *Store) LoseConnection() { s.cache.clearIfDisconnected(context.Canceled) }
 
-// Empty deletes what earlier users have left in the schema. The numbers of runs continue.
+// Empty deletes the schema's data, but does not reset the numbers of runs.
 func (s *Store) Empty(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, inSchema(`DO $$ DECLARE used regclass; BEGIN
 		FOR used IN SELECT c.oid FROM pg_class c JOIN pg_class m ON m.relnamespace = c.relnamespace
@@ -51,7 +51,7 @@ func (s *Store) Empty(ctx context.Context) error {
 	return err
 }
 
-// Clients is the number of connections, other than this one, that give the name.
+// Clients returns the number of other connections with this application name.
 func (s *Store) Clients(ctx context.Context, name string) (n int, _ error) {
 	err := s.pool.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
 		WHERE application_name = $1 AND pid <> pg_backend_pid()`, name).Scan(&n)

@@ -63,15 +63,15 @@ type suite struct {
 	left *schemas
 }
 
-// schemas are those that finished cases have left, the oldest first. They are emptied and used
-// again, because that takes the server a fiftieth of the time of a migration.
+// schemas lists the schemas of finished cases, oldest first. They are emptied and reused, because this
+// takes a fiftieth of the time of a migration.
 type schemas struct {
 	mu    sync.Mutex // guards names
 	names []string
 }
 
-// resting is how many schemas wait for their next case: the server soon ends the connections of a
-// closed store, but not at once.
+// resting is the number of schemas that are not reused yet, because the server ends the connections
+// of a closed store with a delay.
 const resting = 4
 
 func (s *schemas) claim() (name string, ok bool) {
@@ -118,15 +118,15 @@ func (s suite) open(tb testing.TB) store.Store {
 	return p
 }
 
-// in opens a store in the schema, whose name its connections have too.
+// in opens a store in the schema. The schema's name is also the name of its connections.
 func (s suite) in(tb testing.TB, schema string) *place {
 	tb.Helper()
 	s.o.Schema = schema
 	return at(tb, pgtest.With(s.dsn, "application_name="+schema), s.o)
 }
 
-// reused opens a store in a schema that another case has left, unless there is none, or a connection
-// of that case remains, which could still commit.
+// reused opens a store in the schema of a finished case. It returns nil if there is no schema, or if a
+// connection of that case remains, because it could still commit.
 func (s suite) reused(tb testing.TB) *place {
 	tb.Helper()
 	schema, ok := s.left.claim()

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// prepare decides what happens to a call.
+// prepare validates a call and decides whether people must approve it.
 func (l Loop) prepare(asked Call) call {
 	p := call{ID: asked.ID, Tool: asked.Tool, Arguments: cmp.Or(string(asked.Arguments), "{}")}
 	t := l.tool(asked.Tool)
@@ -43,7 +43,7 @@ func (l Loop) prepare(asked Call) call {
 		p.Invalid = "The arguments cannot be approved: " + err.Error() + "."
 		return p
 	}
-	q, _ = interaction.Normalize(q) // the limits of texts; an unusable schema is left out
+	q, _ = interaction.Normalize(q) // limits the texts and drops an unusable schema
 	q.Subject.Arguments = nil
 	p.Question = &q
 	return p
@@ -59,7 +59,7 @@ func (t *Tool) asks(loop Approval, arguments json.RawMessage) bool {
 	return true
 }
 
-// question is the question about the call's approval, as it was prepared.
+// question returns the prepared question about the call's approval.
 func (p *call) question() engine.Question {
 	q := *p.Question
 	subject := *q.Subject
@@ -68,8 +68,8 @@ func (p *call) question() engine.Question {
 	return q
 }
 
-// execute asks for the approvals of an answer's calls, executes the permitted ones, and returns a
-// result for each.
+// execute asks for the approvals of an answer's calls, executes the permitted calls, and returns a
+// result for each call.
 func (l Loop) execute(c *flow.Ctx, calls []call) ([]Result, error) {
 	answers, err := approvals(c, calls)
 	if err != nil {
@@ -86,7 +86,7 @@ func (l Loop) execute(c *flow.Ctx, calls []call) ([]Result, error) {
 	return results, nil
 }
 
-// approvals asks about all calls together, or in several groups if they are too many or too large.
+// approvals asks about all calls together, or in groups if the limits of one round require it.
 func approvals(c *flow.Ctx, calls []call) (map[*call]engine.Answer, error) {
 	answers := make(map[*call]engine.Answer)
 	var group []*call
@@ -116,7 +116,7 @@ func approvals(c *flow.Ctx, calls []call) (map[*call]engine.Answer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("toolloop: a question cannot be encoded: %w", err)
 		}
-		more := len(body) + 2<<10 // what the host's policy may add
+		more := len(body) + 2<<10 // room for the host's policy
 		if len(group) == engine.MaxQuestions || size+more > engine.MaxTogether {
 			if err := ask(); err != nil {
 				return nil, err
@@ -160,7 +160,7 @@ func (l Loop) result(c *flow.Ctx, p *call, a engine.Answer) (r Result, _ error) 
 	return Result{Text: note + text}, nil
 }
 
-// refusal tells the model why a call was not executed.
+// refusal explains to the model why a call was not executed.
 func refusal(a engine.Answer) string {
 	switch {
 	case a.Decision == interaction.Respond:
@@ -173,7 +173,7 @@ func refusal(a engine.Answer) string {
 	return "The call was rejected and not executed."
 }
 
-// noteOf tells the model of an edit, and of the words of the person who approved.
+// noteOf informs the model about an edit and the approver's note.
 func noteOf(a engine.Answer) string {
 	note := ""
 	if a.Decision == interaction.Edit {

@@ -12,47 +12,47 @@ import (
 	"github.com/interlude-go/interlude/engine/flow"
 )
 
-// Model is a language model. Values to be encoded as JSON are messages in the form of the model's
-// API, often types of its library. It is used concurrently by different runs.
+// Model is a language model. Its messages have the form of the model's API, and are often types of
+// its library. Runs call it concurrently.
 type Model interface {
-	// User returns the message with a text of the user, to be encoded as JSON.
+	// User returns the message for a user's text. It must be encodable as JSON.
 	User(text string) any
-	// Results returns the messages with the results of all calls of one answer, in order, to be
-	// encoded as JSON.
+	// Results returns the messages for the results of all calls of one answer, in order. They must be
+	// encodable as JSON.
 	Results(results []Result) []any
-	// Next sends a conversation and returns the answer. An error that passes
-	// (engine.PassingError) is retried.
+	// Next sends a conversation and returns the answer. A passing error (engine.PassingError) is
+	// retried.
 	Next(ctx context.Context, r Request) (Answer, error)
 }
 
-// Request is what a Model sends.
+// Request is the input of Model.Next.
 type Request struct {
 	System   string
-	Messages []json.RawMessage // as User, Results and Answer.Message gave them
+	Messages []json.RawMessage // from User, Results and Answer.Message
 	Tools    []Tool
-	// Text shows a piece of the answer's text, if the model streams it. The pieces are stored as
-	// Loop.Stream says. Return its error.
+	// Text receives the pieces of a streamed answer, and stores them as Loop.Stream describes. Next
+	// must return its error.
 	Text func(piece string) error
 }
 
 // Answer is a model's answer. Without calls, its text is the loop's result.
 type Answer struct {
-	Message any // of the assistant, for the next request; to be encoded as JSON
+	Message any // of the assistant, for the next request; encodable as JSON
 	Text    string
 	Calls   []Call
 	Usage   engine.Usage
 }
 
-// Call is a call of a tool as the model asks for it.
+// Call is the model's request to call a tool.
 type Call struct {
-	ID        string // of the model's API
+	ID        string // from the model's API
 	Tool      string
 	Arguments json.RawMessage // empty: {}
 }
 
-// Result is what the model learns of a call.
+// Result is a call's result for the model.
 type Result struct {
-	Call   Call // as the model asked for it
+	Call   Call // as requested
 	Text   string
 	Failed bool // the call was refused, or its tool returned an error
 }
@@ -62,38 +62,37 @@ type Tool struct {
 	Name, Description string          // the name has 1 to 128 bytes
 	Schema            json.RawMessage // the JSON Schema of the arguments
 
-	// Run executes a call. An error becomes the call's result, unless the flow executes the step
-	// again (flow.Step). Pass flow.Key(ctx) to the service that causes the effect. Of the text, the
-	// beginning and the end are kept if it has more than 256 KiB.
+	// Run executes a call. An error becomes the call's result, unless the flow retries the step
+	// (flow.Step). Pass flow.Key(ctx) to the external service. A text over 256 KiB loses its middle.
 	Run func(ctx context.Context, arguments json.RawMessage) (string, error)
-	// Policy has the tries of a call.
+	// Policy is the retry policy of a call.
 	Policy flow.Policy
 
-	// Approve says whether people must approve a call; nil: the loop's.
+	// Approve decides whether people must approve a call; nil: Loop.Approve.
 	Approve Approval
 	// Ask is the question for the approval. The loop sets Kind, Ref, Schema, and its Subject; an
 	// empty Prompt becomes "Allow this call?".
 	Ask engine.Question
-	// Title and Risk are shown with the question. Approval Risky asks if there is a Risk.
+	// Title and Risk are shown with the question. The Approval Risky asks if Risk is set.
 	Title, Risk string
-	// Summary, if set, distinguishes a call from others in lists and notices: an amount, a path.
+	// Summary, if set, identifies the call in lists and notices: an amount, a path.
 	Summary func(arguments json.RawMessage) string
-	// Changes, if set, returns the effect of a call on files or other texts, which the question shows.
+	// Changes, if set, returns the effect of a call on files or other texts. The question shows it.
 	// It is called once for each call, like Approve.
 	Changes func(arguments json.RawMessage) []engine.Change
 }
 
-// Approval reports whether people must approve a call. It is called once for each call, when the
-// model has answered, and its result is stored.
+// Approval reports whether people must approve a call. It is called once for each call, after the
+// model's answer, and its result is stored.
 type Approval func(t Tool, arguments json.RawMessage) bool
 
-// Always asks about each call.
+// Always requires approval for each call.
 func Always(Tool, json.RawMessage) bool { return true }
 
-// Risky asks about calls of tools with a Risk.
+// Risky requires approval for calls of tools with a Risk.
 func Risky(t Tool, _ json.RawMessage) bool { return t.Risk != "" }
 
-// Never asks about no call.
+// Never requires no approval.
 func Never(Tool, json.RawMessage) bool { return false }
 
 // Loop is a model with its tools. Do not change it while runs use it.
@@ -101,23 +100,22 @@ type Loop struct {
 	Model  Model
 	System string // instructions
 	Tools  []Tool
-	// Approve says whether people must approve a call of a tool without its own rule; nil: Always.
+	// Approve applies to tools whose Approve is nil; nil: Always.
 	Approve Approval
-	// Policy has the tries of the model for one answer, of which only passing errors are retried.
-	// The zero Policy has three retries. If the error still passes after them, the turn ends with
-	// engine.Later, and the run's retry policy applies.
+	// Policy is the retry policy for one answer of the model; only passing errors are retried. The zero
+	// Policy retries three times. If the last error is also passing, the turn ends with engine.Later,
+	// and the run's retry policy applies.
 	Policy flow.Policy
-	// MaxAnswers is the number of answers after which the loop fails; 0: 100.
+	// MaxAnswers limits the model's answers; 0: 100. The loop then fails.
 	MaxAnswers int
-	// Stream is the shortest time between two events with streamed text; each event is one commit.
-	// 0: the text of an answer with calls is one event, and that of the last answer is only the
-	// result.
+	// Stream is the minimum interval between events with streamed text; each event is one commit.
+	// 0: the text of an answer with calls is one event, and the last answer's text is only the result.
 	Stream time.Duration
 }
 
-// Run executes the loop as a part of a flow, or as all of one: flow.New("clerk", l.Run). It returns
-// the text of the model's last answer. Errors: as flow.Step and flow.AskAll, a conversation that
-// does not end, and a *flow.StepError if the model fails for good.
+// Run executes the loop in a flow, or as the whole flow: flow.New("clerk", l.Run). It returns the text
+// of the model's last answer. Errors: the errors of flow.Step and flow.AskAll, an error after
+// MaxAnswers, and a *flow.StepError after a permanent failure of the model.
 func (l Loop) Run(c *flow.Ctx, prompt string) (string, error) {
 	if err := l.validate(); err != nil {
 		return "", err
@@ -195,20 +193,20 @@ type answer struct {
 	Calls   []call          `json:"calls,omitempty"`
 }
 
-// call is a Call in the journal, with the decisions that later turns must find unchanged after a
-// deploy of other tools or rules.
+// call is a Call in the journal. It includes the decisions about the call, so that a deploy of other
+// tools or rules does not change them for later turns.
 type call struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Arguments are a text, because encoding/json rewrites a json.RawMessage.
+	// Arguments is a string, because encoding/json rewrites a json.RawMessage.
 	Arguments string `json:"arguments"`
 	// Invalid says why the call cannot be executed.
 	Invalid string `json:"invalid,omitempty"`
-	// Question asks for the approval, without its arguments; nil: none is needed.
+	// Question asks for the approval. It omits the arguments. Nil: no approval is required.
 	Question *engine.Question `json:"question,omitempty"`
 }
 
-// ask lets the model answer, as one step.
+// ask gets the model's answer in one step.
 func (l Loop) ask(c *flow.Ctx, messages []json.RawMessage) (answer, error) {
 	policy, passing := l.Policy, l.Policy.Retryable
 	if passing == nil {

@@ -25,7 +25,7 @@ type message struct {
 	Signature  json.RawMessage
 }
 
-// fake is a model: answer is called with the messages so far.
+// fake is a model. It calls answer with the conversation.
 type fake struct {
 	answer func(r toolloop.Request, said []message) (toolloop.Answer, error)
 }
@@ -54,7 +54,7 @@ func (f fake) Next(_ context.Context, r toolloop.Request) (toolloop.Answer, erro
 	return a, err
 }
 
-// calling is a model that makes these calls and then repeats their results.
+// calling returns a model that makes these calls and then repeats their results.
 func calling(calls ...toolloop.Call) fake {
 	return fake{func(_ toolloop.Request, said []message) (toolloop.Answer, error) {
 		if len(said) == 1 {
@@ -72,7 +72,7 @@ func call(id, tool, arguments string) toolloop.Call {
 	return toolloop.Call{ID: id, Tool: tool, Arguments: json.RawMessage(arguments)}
 }
 
-// ledger has the effects of tools: their arguments by key.
+// ledger records the effects of tools: their arguments by key.
 type ledger struct {
 	mu      sync.Mutex
 	effects map[string]map[string]int // guarded by mu
@@ -98,7 +98,7 @@ func (l *ledger) tool(name, risk string) toolloop.Tool {
 		}}
 }
 
-// check requires these effects: arguments by key. At most one may have happened twice.
+// check requires these effects: arguments by key. At most one effect may be repeated.
 func (l *ledger) check(t *testing.T, want map[string]string) {
 	t.Helper()
 	l.mu.Lock()
@@ -120,8 +120,8 @@ func hosting(l toolloop.Loop) lifecycle.Config {
 }
 
 // M1 K4: two approvals are asked at once, one call is edited, and one needs none. Wherever the host
-// crashes, the approved arguments are executed, each call has one key, and the model learns of the
-// edit. One turn asks and one executes.
+// crashes, the approved arguments are executed, each call has one key, and the model is informed about
+// the edit. One turn asks and one executes.
 func TestM1K4ALoopSurvivesACrashAtEveryCommit(t *testing.T) {
 	rehearsal.EveryCrash(t, func(*testing.T) rehearsal.Case {
 		l := newLedger()
@@ -148,7 +148,7 @@ func TestM1K4ALoopSurvivesACrashAtEveryCommit(t *testing.T) {
 	})
 }
 
-// K4 N1: the model learns why a call was not executed, or of the approver's note.
+// K4 N1: the model gets the reason for a refusal, or the approver's note.
 func TestN1K4TheModelLearnsOfDecisions(t *testing.T) {
 	type paid = map[string]string
 	const rejected = "The call was rejected and not executed."
@@ -188,7 +188,7 @@ func reply(r lifecycle.Reply) func(lifecycle.Question) lifecycle.Reply {
 	}
 }
 
-// Calls that cannot be executed are not asked about, and the model learns why.
+// People are not asked about invalid calls, and the model gets the reason.
 func TestK4AnUnusableCallIsNotAsked(t *testing.T) {
 	l := newLedger()
 	fails := toolloop.Tool{Name: "fail", Approve: toolloop.Never,
@@ -241,13 +241,13 @@ func TestJ1PassingErrorsOfTheModelAreRetried(t *testing.T) {
 	}
 }
 
-// A streamed text is stored once per interval, at the ends of words, and not once per piece.
+// A streamed text is stored once per interval, not once per piece, and words are not split.
 func TestL1AStreamedTextCostsOneCommitPerInterval(t *testing.T) {
 	const pieces = 1000
 	model := fake{func(r toolloop.Request, _ []message) (toolloop.Answer, error) {
 		text := ""
 		for i := range pieces {
-			<-time.After(10 * time.Millisecond) // by the clock of the play's bubble
+			<-time.After(10 * time.Millisecond) // by the test's synctest clock
 			piece := fmt.Sprintf("wo rd%d", i)
 			if text += piece; r.Text(piece) != nil {
 				return toolloop.Answer{}, errors.New("not stored")
@@ -271,7 +271,7 @@ func TestL1AStreamedTextCostsOneCommitPerInterval(t *testing.T) {
 	}
 }
 
-// watched is an engine whose messages and usage are recorded.
+// watched is an engine that records messages and usage.
 type watched struct {
 	engine.Engine
 
@@ -299,8 +299,8 @@ func (s messageSink) Message(ctx context.Context, m engine.Message) error {
 	return s.Sink.Message(ctx, m)
 }
 
-// A run continues with the question that was asked and the rule that decided, after a deploy of a
-// loop with other texts, rules and tools.
+// After a deploy of a loop with other texts, rules and tools, a run continues with the stored question
+// and the stored decision of the rule.
 func TestM1AnOpenApprovalSurvivesADeploy(t *testing.T) {
 	l := newLedger()
 	first, second := l.tool("pay", "money leaves"), l.tool("pay", "much money leaves")
@@ -315,7 +315,7 @@ func TestM1AnOpenApprovalSurvivesADeploy(t *testing.T) {
 	l.check(t, map[string]string{"4/pay": `{"eur":1}`})
 }
 
-// deployed executes first turns with one engine, and later ones with another.
+// deployed executes first turns with one engine, and later turns with another.
 type deployed struct {
 	engine.Engine
 	then engine.Engine
@@ -328,7 +328,7 @@ func (d deployed) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (en
 	return d.then.RunTurn(ctx, t, s)
 }
 
-// M1: a loop without an end fails, and so does one with unusable tools, before the model is asked.
+// M1: an endless loop fails. A loop with unusable tools fails before it calls the model.
 func TestM1ALoopHasAnEnd(t *testing.T) {
 	pay := newLedger().tool("pay", "")
 	for want, l := range map[string]toolloop.Loop{

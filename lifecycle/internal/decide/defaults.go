@@ -18,8 +18,8 @@ type HostDefaults struct {
 	// HideFor is how long approvals are hidden from people while the host's interaction.Policy
 	// decides; 0 without one.
 	HideFor time.Duration
-	// Recall hides approvals that a remembered decision covers until it is used: for this long after it
-	// was made. 0: never.
+	// Recall is the maximum age of a remembered decision (Config.Remember). If it is positive, a covered
+	// approval is hidden from people until the decision is used, for at most RecallTime.
 	Recall time.Duration
 }
 

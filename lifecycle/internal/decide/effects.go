@@ -95,8 +95,8 @@ type settlement struct {
 	records []interaction.Record // of the closed questions, by number
 	vote    bool                 // the answer is a vote
 
-	remembers *interaction.Memory // the answer, for later calls
-	refused   string              // the tool of a call that the host's policy has refused
+	remembers *interaction.Memory // the new remembered decision
+	refused   string              // the tool of a call refused by the host's policy
 }
 
 type edit struct {

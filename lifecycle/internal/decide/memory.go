@@ -9,10 +9,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// RecallTime is how long an approval that a remembered decision covers is hidden from people.
+// RecallTime is the time for which an approval is hidden from people if a remembered decision covers
+// it.
 const RecallTime = 5 * time.Second
 
-// memoryOf returns what the run is to remember of the reply; nil if nothing.
+// memoryOf returns the reply's remembered decision, or nil.
 func memoryOf(run *store.Run, q *interaction.Question, reply *interaction.Reply, a *interaction.Answer,
 ) (*interaction.Memory, error) {
 	if reply.Remember == nil {
@@ -35,8 +36,8 @@ func memoryOf(run *store.Run, q *interaction.Question, reply *interaction.Reply,
 	return interaction.NewMemory(reply.Remember, q, a)
 }
 
-// changeMemory adds a decision, and drops those that have ended or whose tool the host's policy
-// refuses.
+// changeMemory adds a decision. It drops ended decisions, and decisions about a tool that the host's
+// policy refuses.
 func changeMemory(next *store.Run, s *settlement, now time.Time) {
 	kept := make([]interaction.Memory, 0, len(next.Remembered)+1)
 	for _, m := range next.Remembered {

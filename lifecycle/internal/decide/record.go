@@ -147,7 +147,7 @@ func resetRepeats(next *store.Run) { next.Repeats, next.Losses, next.Holds = 0, 
 // countRepeat counts a repeat of a turn, and a loss if its node died. The first loss of a run
 // that has not yielded is not stored. Earlier releases do not store it either, so the record stays
 // the same; lossesOf computes it from Repeats. It is stored if the next loss would be the last,
-// since the run is a suspect then.
+// because the run is then a suspect.
 func countRepeat(next *store.Run, nodeDied bool) {
 	losses := lossesOf(next)
 	next.Repeats++

@@ -14,11 +14,11 @@ import (
 // left the question to people, or a person has changed it.
 var ErrNoPolicy = errors.New("lifecycle: the host's policy does not decide the question")
 
-// ErrNotRemembered: no remembered decision of the run covers the question, or has this number.
+// ErrNotRemembered: the run remembers no decision with this number, or it does not cover the question.
 var ErrNotRemembered = errors.New("lifecycle: no such decision is remembered")
 
-// Recall approves an open question that is hidden by the remembered decision with that number.
-// ErrNoPolicy: the question is not hidden (any more).
+// Recall approves a hidden question by the remembered decision with this number. ErrNoPolicy: the
+// question is not hidden (any more).
 func Recall(run *store.Run, number, memory int, now time.Time) (*store.Commit, error) {
 	now = Later(now, run.UpdatedAt)
 	q := run.OpenQuestion(number)

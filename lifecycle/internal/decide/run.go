@@ -21,7 +21,7 @@ func Submission(run *store.Run, spec []byte) (*store.Commit, error) {
 	return c, err
 }
 
-// Starts are the commits that start the turns of one claim.
+// Starts makes the commits that start the turns of one claim.
 type Starts struct {
 	Now time.Time
 
@@ -38,7 +38,7 @@ func (s *Starts) Start(run store.Run, _ []byte) (store.Commit, error) {
 	return *c, nil
 }
 
-// Recycle returns the commits to the pool, after a claim that has succeeded. After a failed claim,
+// Recycle returns the commits to the pool. Call it only after a successful claim: after a failed claim,
 // the store may still use them.
 func (s *Starts) Recycle() {
 	for _, c := range s.commits {
@@ -81,7 +81,7 @@ func Report(run *store.Run, now time.Time, session *engine.SessionHandle, events
 	return c, nil
 }
 
-// Forget ends a remembered decision. The run's state stays.
+// Forget ends a remembered decision. It does not change the run's state.
 func Forget(run *store.Run, id int, by interaction.Actor, now time.Time) (*store.Commit, error) {
 	if run.Memory(id) == nil {
 		return nil, ErrNotRemembered

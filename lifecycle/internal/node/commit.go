@@ -57,7 +57,7 @@ func (t *turn) commitLocked(d decision) error {
 		if !stale {
 			uncertain = true
 		}
-		if !stale && !errors.Is(err, store.ErrConflict) { // else a person has ended a remembered decision
+		if !stale && !errors.Is(err, store.ErrConflict) { // a conflict: Forget was committed first
 			t.node.proc.Log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt,
 				"err", err)
 		}
@@ -116,7 +116,7 @@ const (
 
 // findCommitted determines whether any try of a commit was stored: they differ only in their time.
 // Version and state identify it, since under the worker's epoch no other writer changes the run
-// before it waits, except to end it, or a remembered decision. The error is errCommitsLost or nil.
+// before it waits, except to end the run or a remembered decision. The error is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	stored, err := t.node.proc.Store.Run(t.node.live, run.ID)
 	if err != nil {
@@ -140,7 +140,7 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 			*t.record = stored
 			return commitNotStored, nil
 		}
-		if run.State != stored.State || !sameJournal(run, &stored) { // a transaction's, or what supersedes it
+		if run.State != stored.State || !sameJournal(run, &stored) { // by a transaction, or by a commit after it
 			return runChanged, nil
 		}
 		*t.record = stored
@@ -153,9 +153,9 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	return commitStored, nil
 }
 
-// forgotten returns the number of remembered decisions that people have ended since the turn's record:
-// each by one commit, which nothing else does while the run is running. The worker's own commits end
-// none, so all others between both versions, one at most, are the worker's.
+// forgotten returns the number of remembered decisions that people have ended since the turn's record.
+// Each takes one commit. While the run is running, only Forget ends a decision, and only the worker
+// makes other commits. So at most one other commit is between the two versions, and it is the worker's.
 func (t *turn) forgotten(stored *store.Run) uint64 {
 	if stored.Epoch != t.epoch || stored.State != fsm.StateRunning {
 		return 0

@@ -17,9 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// policies lets the host's policy, and then the run's remembered decisions, decide hidden approvals: at
-// once if a turn of this node asks, and later if another node has not decided. If no node decides,
-// people see the approvals at HiddenUntil.
+// policies decides hidden approvals by the host's policy, and then by the run's remembered decisions:
+// immediately after a turn of this node asks, and later if another node has not decided. If no node
+// decides, people see the approvals at HiddenUntil.
 type policies struct {
 	*Process
 
@@ -172,7 +172,7 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 				return nil, cmd.Failed(err)
 			}
 			run = &read
-			if said.counted { // another ruling of the run may have changed the number
+			if said.counted { // another ruling may have changed the count
 				q := run.OpenQuestion(q.ID)
 				if q == nil || !q.Hidden(p.Now()) {
 					return nil, decide.ErrNoPolicy
@@ -197,15 +197,14 @@ func (p *policies) decide(ctx context.Context, run *store.Run, q *interaction.Qu
 	}
 }
 
-// verdict is what a policy says. If it has failed, people decide.
+// verdict is the result of a policy call. If the call failed, people decide.
 type verdict struct {
 	ruling  interaction.Ruling
-	counted bool // it has counted rulings
+	counted bool // the policy called Proposal.Rulings
 	failed  bool
 }
 
-// carryOut decides the question by the ruling. A remembered decision counts where the policy has nothing
-// to say.
+// carryOut decides the question by the ruling. After a zero Ruling, it uses a remembered decision.
 func (p *policies) carryOut(ctx context.Context, run *store.Run, question int, said *verdict) (*store.Commit, error) {
 	if p.Host.Recall > 0 && !said.failed && said.ruling == (interaction.Ruling{}) {
 		if m := p.memoryFor(ctx, run, question); m > 0 {
@@ -217,8 +216,8 @@ func (p *policies) carryOut(ctx context.Context, run *store.Run, question int, s
 	return decide.Ruling(run, question, said.ruling, p.Now())
 }
 
-// memoryFor returns the oldest remembered decision that covers the question, is within the host's limit,
-// and whose person still belongs to the host; 0 without one.
+// memoryFor returns the number of the oldest remembered decision for the question, or 0. The decision
+// must cover the question, be within the host's limit, and be made by a current member of the directory.
 func (p *policies) memoryFor(ctx context.Context, run *store.Run, question int) int {
 	q := run.OpenQuestion(question)
 	if q == nil {
@@ -240,8 +239,8 @@ func (p *policies) memoryFor(ctx context.Context, run *store.Run, question int) 
 	return 0
 }
 
-// rulingOn asks the policy about the question. ok is false if people see the question first, or the node
-// ends.
+// rulingOn calls the policy for the question. ok is false if the hiding time or the node ends before it
+// returns.
 func (p *policies) rulingOn(ctx context.Context, run *store.Run, q *interaction.Question) (_ verdict, ok bool) {
 	if p.Policy == nil {
 		return verdict{}, true

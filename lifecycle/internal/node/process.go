@@ -27,7 +27,7 @@ type Process struct {
 	Engines map[string]engine.Engine // empty: the process executes no runs
 	Host    decide.HostDefaults
 	Policy  interaction.Policy // nil: people decide about every approval
-	// Member returns why a remembered decision of the person does not count, or nil.
+	// Member returns an error if a remembered decision of the person must not be used.
 	Member  func(ctx context.Context, person string) error
 	Due     *DueHint    // wakes the node for a deadline stored here
 	Stuck   *StuckCalls // of this process's engines
@@ -60,7 +60,7 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (p *Process) Commit(ctx context.Context, cm *store.Commit) error {
-	batch := unsafe.Slice(cm, 1) //nolint:gosec // the one commit; to copy its 1 KB into a slice costs 1 % of a run
+	batch := unsafe.Slice(cm, 1) //nolint:gosec // one commit; a copy of its 1 KB costs 1 % of a run
 	err := p.Store.Commit(ctx, batch)[0]
 	if err == nil {
 		p.Notices.Committed(cm)

@@ -90,8 +90,8 @@ func (t *turn) writeIn(ctx context.Context, view any, entries []engine.JournalEn
 	return nil, err
 }
 
-// decideEntriesAgain is decideEntriesIn for entries that were refused because a person has ended a
-// remembered decision. The lock is lent.
+// decideEntriesAgain is decideEntriesIn after a conflict: a person has ended a remembered decision. The
+// lock is lent.
 func (t *turn) decideEntriesAgain(refused *store.Commit, entries []engine.JournalEntry) (*store.Commit, error) {
 	if !t.mu.Reclaim() {
 		return refused, errTurnEnded
