@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
 .ci/postgres.sh
-# Property tests make the same draws each time.
+# Property tests use a fixed seed.
 export RAPID_SEED=${RAPID_SEED:-1}
 # These packages start no goroutine (internal/arch checks that): the race detector would find nothing, and take up to
 # ten times as long.
@@ -15,7 +15,8 @@ sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./ho
 	./proof/licences ./proof/systems ./slots ./store/internal/entry)
 # These packages have long tests with a single goroutine, or with concurrency that other tests check. Without the race
 # detector the tests run in full; with it, in a shorter form or not at all. On PostgreSQL the full form is also
-# shortened (-short), because each step waits for the server. With the race detector, stories and requirements are tried on memory.
+# shortened (-short), because each step waits for the server. With the race detector, stories and requirements run on
+# memory only.
 skip=()
 go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}"
 if [[ " $* " != *" -run"* ]]; then

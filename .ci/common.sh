@@ -51,8 +51,8 @@ install_pgbouncer() {
 	pooler || echo "PgBouncer is missing: its tests are not compiled"
 }
 
-# postgres_programs SET installs a set of PostgreSQL's programs (.ci/clients.sh), and prints their folders: copies, since
-# the server's user may not enter the folder of a clone.
+# postgres_programs SET installs a set of PostgreSQL's programs (.ci/clients.sh) and prints their folders. These are
+# copies, because the server's user may lack access to the clone.
 postgres_programs() {
 	local programs to
 	[ "$(uname -sm)" = "Linux x86_64" ] || return 0 # there are none for other systems

@@ -17,7 +17,7 @@
 // The folders below are programs: hello is the README's, quickstart asks on the terminal, people
 // asks three people at once and survives a kill between their answers, desk serves the page, the
 // API, links and webhooks, tools is started by MCP clients, chat serves a page with useChat, and
-// prometheus serves metrics and has a dashboard for them. anthropic and openai are modules of their
-// own: models with a tool that pays after an approval (package toolloop), around the providers'
-// libraries. Their releases are older ones, since the latest take minutes to compile.
+// prometheus serves metrics and has a dashboard for them. anthropic and openai are
+// separate modules: models with a tool that pays after an approval (package toolloop), with the
+// providers' libraries. They use older releases, because the latest take minutes to compile.
 package examples

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/engine/flow/toolloop"
 )
 
-// model is Anthropic's Messages as a toolloop.Model. Copy it. Its client should not retry: the loop
-// does.
+// model is Anthropic's Messages as a toolloop.Model. Copy it. Disable the client's
+// retries, because the loop retries.
 type model struct {
 	client anthropic.Client
 	name   anthropic.Model
@@ -55,7 +55,7 @@ func (m model) Next(ctx context.Context, r toolloop.Request) (a toolloop.Answer,
 		return a, err
 	}
 	if said.StopReason == "" {
-		return a, errors.New("unexpected EOF: the model's answer has no end") // it passes
+		return a, errors.New("unexpected EOF: the model's answer has no end") // transient, so the loop retries
 	}
 	a.Message = said.ToParam()
 	a.Usage = engine.Usage{InputTokens: said.Usage.InputTokens, OutputTokens: said.Usage.OutputTokens}

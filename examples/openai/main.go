@@ -1,4 +1,4 @@
-// Openai is an example: an OpenAI model with one tool, which pays after you approve the payment.
+// Openai is an example: a GPT model with one tool, which pays after you approve the payment.
 //
 //	OPENAI_API_KEY=… go run . 'Pay 12 euro to Ada.'
 package main
@@ -26,7 +26,7 @@ var pay = toolloop.Tool{Name: "pay", Description: "Pays an amount in euro to a p
 	Schema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"},"eur":{"type":"integer"}},
 		"required":["to","eur"],"additionalProperties":false}`),
 	Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-		return "paid " + string(arguments), nil // give flow.Key(ctx) to the bank: it pays once
+		return "paid " + string(arguments), nil // send flow.Key(ctx) to the bank, so it pays once
 	}}
 
 func clerk(client openai.Client) engine.Engine {
@@ -48,8 +48,8 @@ func main() {
 	}
 }
 
-// serve executes one run, and asks on the terminal. It keeps the run in memory: with a store, the run
-// survives the program.
+// serve executes one run and asks on the terminal. The run is in memory; use a store to keep it
+// after the program exits.
 func serve(ctx context.Context, agent engine.Engine, prompt string, in io.Reader, out io.Writer) error {
 	lc, err := lifecycle.New(lifecycle.Config{Engine: agent, Forgiving: true, OnInterrupt: lifecycle.Repeat})
 	if err != nil {
@@ -58,7 +58,7 @@ func serve(ctx context.Context, agent engine.Engine, prompt string, in io.Reader
 	defer lc.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go lc.Serve(ctx) // until stop; Close waits for it
+	go lc.Serve(ctx) // stop ends it, Close waits for it
 	run, err := lc.Submit(ctx, lifecycle.Spec{Prompt: prompt})
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/engine/flow/toolloop"
 )
 
-// model is OpenAI's Chat Completions as a toolloop.Model. Copy it. Its client should not retry: the
-// loop does.
+// model is OpenAI's Chat Completions as a toolloop.Model. Copy it. Disable the client's
+// retries, because the loop retries.
 type model struct {
 	client openai.Client
 	name   string
@@ -61,7 +61,7 @@ func (m model) Next(ctx context.Context, r toolloop.Request) (a toolloop.Answer,
 		return a, err
 	}
 	if len(all.Choices) == 0 || all.Choices[0].FinishReason == "" {
-		return a, errors.New("unexpected EOF: the model's answer has no end") // it passes
+		return a, errors.New("unexpected EOF: the model's answer has no end") // transient, so the loop retries
 	}
 	said := all.Choices[0].Message
 	a.Message, a.Text = said.ToParam(), said.Content

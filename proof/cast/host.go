@@ -140,7 +140,7 @@ func (h *Host) start(says func(string), patience time.Duration) error {
 		err = errors.Join(fmt.Errorf("it has written no line within %s", patience), h.stop(patience))
 	}
 	select {
-	case <-first: // and then it ended
+	case <-first: // it wrote the line, then ended
 		return nil
 	default:
 		return fmt.Errorf("the host does not start: %w: %s", orNothing(err), h.Output())

@@ -27,7 +27,7 @@ func TestStopEndsAHostThatHangs(t *testing.T) {
 	require.ErrorContains(t, err, "killed")
 }
 
-// A host that does not write its first line is ended, and the error says so.
+// A host that writes no first line is killed, and the error reports the missing line.
 func TestStartEndsAHostThatWritesNothing(t *testing.T) {
 	h := &Host{cmd: exec.CommandContext(t.Context(), "sleep", "600"), done: make(chan struct{})}
 	err := h.start(func(string) {}, time.Millisecond)

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/proof/cast"
 )
 
-// payer is a model that pays twice in one answer, and then ends with the results.
+// payer is a model that requests two payments in one answer, then answers with the results.
 type payer struct{}
 
 func (payer) User(text string) any { return text }
@@ -38,7 +38,7 @@ func (payer) Next(_ context.Context, r toolloop.Request) (toolloop.Answer, error
 	return toolloop.Answer{Message: "paid", Text: string(r.Messages[2]) + string(r.Messages[3])}, nil
 }
 
-// loop is an agent whose tool writes its key and its arguments into the ledger.
+// loop is an agent; its tool writes key and arguments into the ledger.
 func loop(ledger *cast.Journal[string]) engine.Engine {
 	return flow.New("loop", toolloop.Loop{Model: payer{}, Tools: []toolloop.Tool{{Name: "pay",
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
@@ -47,8 +47,8 @@ func loop(ledger *cast.Journal[string]) engine.Engine {
 		}}}}.Run)
 }
 
-// M1 K4: the host of a model's loop is killed right before and right after its commits. No call is
-// executed twice without its key, and the edited arguments are executed.
+// M1 K4: the host of a tool loop is killed right before and right after its commits. Repeated calls
+// have the same key, and the edited arguments are executed.
 func TestM1K4LoopsAreKilledAtTheirPointsOnSQLite(t *testing.T) {
 	const first, second = `r/3/pay {"eur":1}`, `r/4/pay {"eur":3}`
 	for i, c := range []struct {
@@ -82,8 +82,8 @@ func TestM1K4LoopsAreKilledAtTheirPointsOnSQLite(t *testing.T) {
 	}
 }
 
-// decide answers as a person: it approves the first call and edits the second. It returns when the host
-// is dead or the run has ended.
+// decide answers as a person: it approves the first call and edits the second. It returns when the
+// host is dead or the run has ended.
 func (d *drill) decide(host *cast.Host, dies bool) {
 	d.Helper()
 	for ; ; rest(d.ctx) {

@@ -44,7 +44,7 @@ type node struct {
 	Cut   int    // one response in so many is lost on its way, and one request; 0: none
 	Hooks string // where webhooks go, of a host on PostgreSQL; empty: nowhere
 	Rule  string // the version of its rule, if it serves approvals under a policy; see serveRules
-	// Remember: its runs ask twice, and its rule leaves the second call to a remembered decision.
+	// Remember: each run asks twice; the rule does not decide the second call, so memory can.
 	Remember bool
 }
 

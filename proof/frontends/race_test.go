@@ -459,7 +459,7 @@ func (w *world) byLink(ctx context.Context, q asked) outcome {
 
 // fromGo is a Go program with a separate client.
 func (w *world) fromGo(ctx context.Context, q asked) outcome {
-	cast.Pause(ctx, sample.N(4*time.Millisecond)) // the others are on their way for as long
+	cast.Pause(ctx, sample.N(4*time.Millisecond)) // the other requests are in flight
 	c := w.client.As(lifecycle.Actor{ID: "dora"})
 	_, err := c.Reply(ctx, q.run, lifecycle.Reply{ID: q.ID, Text: "dora was"})
 	switch {

@@ -144,9 +144,9 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	require.Empty(t, checker.Close())
 }
 
-// N9: a remembered decision is used exactly once for a later call. The run's node is killed (kill -9)
-// between the wait and the use; two other nodes find the question, and the first of them is killed, too.
-// People reply to half of the questions at the same time.
+// N9: a remembered decision is applied once to a later call. Its node is killed (kill -9)
+// between the wait and the use, two other nodes find the question, one of these is killed too, and
+// people reply to half of the questions concurrently.
 func TestN9ARememberedDecisionIsUsedOnceThoughNodesAreKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "runs.db")

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N6: the page shows the changes of a call, one below the other and side by side, with words marked,
-// hidden characters by name, and long changes folded. The approval binds the changes shown.
+// N6: the page shows a call's changes unified and side by side, marks words, names hidden characters
+// and folds long changes; the approval applies to the shown changes.
 func TestN6ThePageShowsChanges(t *testing.T) {
 	w := openWorld(t)
 	q, err := engine.ApprovalOf("Write it?", "write", map[string]any{"path": "pay.sql"})

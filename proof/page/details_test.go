@@ -360,7 +360,7 @@ func TestN7AnOperatorFindsRuns(t *testing.T) {
 	ada.accessibleInBoth("found runs")
 }
 
-// letters are dead letters of notices.
+// letters is a list of dead letters for web.Options.Notices.
 type letters struct {
 	mu  sync.Mutex
 	all []web.DeadLetter // guarded by mu
@@ -379,7 +379,7 @@ func (l *letters) Resend(_ context.Context, endpoint, id string) error {
 	return nil
 }
 
-// N7: an operator sees the notices that were not accepted, and sends them again.
+// N7: an operator lists undelivered notices and sends them again.
 func TestN7AnOperatorSendsADeadLetterAgain(t *testing.T) {
 	w := openWorldOf(t, lifecycle.Config{}, web.Options{Notices: &letters{all: []web.DeadLetter{{Endpoint: "mail",
 		ID: "pay-1/3", RunID: "pay-1", Attempts: 5, Died: time.Now().Add(-time.Hour), Reason: "no such host"}}}})

@@ -192,7 +192,7 @@ func TestN7NewQuestionsAreNotified(t *testing.T) {
 	ada.until(`document.title.startsWith("(2)")`)
 }
 
-// N7: the page has the host's name, logo and colors, and the person's address to sign out.
+// N7: the page has the host's name, logo, colors and sign-out link.
 func TestN7ThePageIsTheHosts(t *testing.T) {
 	w := openWorldOf(t, lifecycle.Config{}, web.Options{SignOut: "/out", Brand: web.Brand{Name: "Acme Desk",
 		Color: "#7a1f5c", DarkColor: "#f0a6d8", Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">` +
@@ -209,8 +209,8 @@ func TestN7ThePageIsTheHosts(t *testing.T) {
 	ada.accessibleInBoth("the host's page")
 }
 
-// N7: the page is in German for a person who has chosen it, whole: both tables have the same texts,
-// and no view has an English one.
+// N7: the page is entirely in German after a person chooses it: both tables have the same keys, and
+// no view has English text.
 func TestN7ThePageSpeaksGerman(t *testing.T) {
 	w := openWorld(t)
 	risky := approval(t, "Rechnung 7 zahlen?", "pay", `{"iban":"DE02 1203"}`)

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// N9: ada approves a payment, and all to the same receiver for an hour of this run. The run lists
-// the decision and names it where it approved, and asks again once she has ended it.
+// N9: ada approves a payment and, for an hour of this run, all payments to the same receiver. The
+// run lists the decision, names it at approved calls, and asks again after she has ended it.
 func TestN9AnApprovalCountsForTheRestOfTheRun(t *testing.T) {
 	w := openWorldOf(t, lifecycle.Config{Remember: 8 * time.Hour}, web.Options{})
 	amount := 0
@@ -45,7 +45,7 @@ func TestN9AnApprovalCountsForTheRestOfTheRun(t *testing.T) {
 	}
 	choose("3600")
 	ada.press("amount")
-	ada.reload() // the choice is part of the draft
+	ada.reload() // the draft includes the choice
 	ada.until(`document.querySelector(".answer select")?.value === "3600"`)
 	ada.press("I have read this and accept the risk.")
 	ada.pictures("remember")
@@ -75,7 +75,7 @@ func TestN9AnApprovalCountsForTheRestOfTheRun(t *testing.T) {
 	ada.seesNot("Approved for later calls, too")
 	ada.run(`location.hash = "#/inbox/r/3"`)
 	ada.until(ready)
-	ada.do(chromedp.KeyEvent("a")) // the keys are as without the control
+	ada.do(chromedp.KeyEvent("a")) // the control does not change the keys
 	ada.run(`location.hash = "#/inbox/r/4"`)
 	ada.sees("Make payment 4?")
 	ada.until(ready)
@@ -88,7 +88,7 @@ func TestN9AnApprovalCountsForTheRestOfTheRun(t *testing.T) {
 	require.Equal(t, []string{"ada", "memory:1", "ada", ""}, actors)
 }
 
-// N9: the control is offered only where the decision can be remembered.
+// N9: the page shows the control only if the decision can be remembered.
 func TestN9OnlyWhatCanBeRememberedIsOffered(t *testing.T) {
 	w := openWorldOf(t, lifecycle.Config{Remember: time.Minute}, web.Options{})
 	w.ask(lifecycle.Spec{ID: "one"}, approval(t, "Pay?", "pay", `{"amount":1}`))

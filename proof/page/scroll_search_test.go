@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tasks records the processor time of the browser's tasks on the page's thread: the time on a clock
-// would have the other programs of the machine in it.
+// tasks records the processor time of the browser's tasks on the page's thread: wall-clock time would
+// include other programs.
 type tasks struct {
 	mu   sync.Mutex
 	all  []time.Duration // guarded by mu
@@ -51,7 +51,7 @@ func (o *window) trace(do func()) []time.Duration {
 func (s *tasks) add(event []byte) {
 	var task struct {
 		Name string `json:"name"`
-		Tdur int64  `json:"tdur"` // microseconds of the processor
+		Tdur int64  `json:"tdur"` // processor time in microseconds
 	}
 	if json.Unmarshal(event, &task) == nil && task.Name == "RunTask" && task.Tdur > 0 {
 		s.mu.Lock()

@@ -60,7 +60,7 @@ func openWorld(t *testing.T, around ...func(http.Handler) http.Handler) *world {
 	return openWorldOf(t, lifecycle.Config{}, web.Options{}, around...)
 }
 
-// openWorldOf is openWorld with more of the lifecycle's configuration and options of the handler.
+// openWorldOf is openWorld with additional lifecycle configuration and handler options.
 func openWorldOf(t *testing.T, cfg lifecycle.Config, opts web.Options, around ...func(http.Handler) http.Handler,
 ) *world {
 	t.Helper()

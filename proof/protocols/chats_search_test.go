@@ -219,7 +219,7 @@ func TestP4HttpAgentOutlivesTheHost(t *testing.T) {
 	end = p.do("reload", nil)
 	require.Equal(t, "interrupt", end["outcome"], "%v", end)
 	require.Equal(t, approved+" working", texts(end), "%v", end)
-	end = p.do("forget", nil) // a page without messages gets the thread's messages
+	end = p.do("forget", nil) // a page without messages and state gets the thread's messages
 	require.Equal(t, "interrupt", end["outcome"], "%v", end)
 	require.Equal(t, approved+" working", texts(end), "%v", end)
 	var roles []any

@@ -114,7 +114,7 @@ func TestP4TheHostIsKilledBetweenRounds(t *testing.T) {
 	})
 }
 
-// P4: calls without sessions and tasks continue on another node, whether the first lives or not.
+// P4: calls without sessions and tasks continue on another node, if the first is alive or dead.
 func TestP4EachClientContinuesOnAnotherNode(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		each(t, "http", func(d *desk, w way) {
@@ -137,8 +137,8 @@ func TestP4EachClientContinuesOnAnotherNode(t *testing.T) {
 	}
 }
 
-// P4: a node that does not know a session answers 404, as the specification wants it. The client
-// opens another session, in which the tool "wait" continues the run.
+// P4: a node answers 404 to an unknown session, as the specification requires. The client opens a
+// new session and continues the run with the tool "wait".
 func TestP4AClientOpensAnotherSessionOnAnotherNode(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		d := newDesk(t, "mcp")
@@ -149,7 +149,7 @@ func TestP4AClientOpensAnotherSessionOnAnotherNode(t *testing.T) {
 			require.NoError(t, d.host.Kill())
 		}
 		next()
-		p.write(object{"action": "cancel"}) // no node takes it
+		p.write(object{"action": "cancel"}) // no node accepts it
 		require.Equal(t, object{"again": 404.0}, p.next())
 		p.write(object{"run_id": d.newest().ID})
 		p.asked("Which color?")

@@ -31,7 +31,7 @@ type desk struct {
 	node    node
 	host    *cast.Host
 	client  *lifecycle.Client
-	address string // that clients use; empty: the host's
+	address string // the clients' address; empty: the host's
 	program string // of Node.js
 	modules string // the folder of the clients' packages
 	scripts string

@@ -42,8 +42,8 @@ type part struct {
 	deputy  bool // Ada claims the question for Ann
 	// Ada approves question 1, and later calls, too.
 	remembers bool
-	passes    time.Duration // how much time passes afterwards
-	then      fsm.State     // the state after this time; "" if it has not changed
+	passes    time.Duration // time that passes afterwards
+	then      fsm.State     // the state after this time; "": unchanged
 	// The state after each recovery, for a run of a node whose runs the next node recovers.
 	recovered []fsm.State
 	// What happens to the run in a later version, and how it ends there.

@@ -6,7 +6,7 @@ createInterface({ input: process.stdin }).on("line", (line) => waiting.shift()(J
 
 export const say = (message) => process.stdout.write(JSON.stringify(message) + "\n");
 
-// told returns the next line of the input.
+// Returns the next line of the input.
 export const told = () => new Promise((answer) => waiting.push(answer));
 
 export function ask(params, signal) {

@@ -1,4 +1,4 @@
-// @modelcontextprotocol/sdk 1.x, whose session is lost: it opens another one, in which it waits for the run.
+// @modelcontextprotocol/sdk 1.x, with a lost session: it opens a new session and waits for the run there.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
