@@ -145,7 +145,7 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 }
 
 // N9: a remembered decision is applied once to a later call. Its node is killed (kill -9)
-// between the wait and the use, two other nodes find the question, one of these is killed too, and
+// between the wait and the use, two other nodes find the question, one of the two is killed too, and
 // people reply to half of the questions concurrently.
 func TestN9ARememberedDecisionIsUsedOnceThoughNodesAreKilled(t *testing.T) {
 	t.Parallel()
