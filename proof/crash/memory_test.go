@@ -2,6 +2,8 @@ package crash_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,8 +13,10 @@ import (
 	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/crash"
+	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
+	"github.com/interlude-go/interlude/store/storetest"
 )
 
 // stage is a store in this process. One host after the other uses it.
@@ -72,6 +76,25 @@ func TestMemory(t *testing.T) { everywhere(t, exactly, each, memoryPlay(false)) 
 
 // I9 E5: without hints, polling leads to the same end, with a few additional reads.
 func TestMemoryWithoutHints(t *testing.T) { everywhere(t, atLeast, each, memoryPlay(true)) }
+
+// hasty is a store whose callers do not wait: their contexts end while the store commits.
+type hasty struct{ store.Store }
+
+func (s hasty) Commit(ctx context.Context, batch []store.Commit) []error {
+	s.Store.Commit(ctx, batch)
+	return slices.Repeat([]error{fmt.Errorf("outcome unknown: %w", context.Canceled)}, len(batch))
+}
+
+// I9: a host that stops while the store commits may have written the record at its point.
+func TestACanceledCommitIsAtItsPoint(t *testing.T) {
+	below, now := memory.New(), time.Now().UTC().Truncate(time.Microsecond)
+	require.NoError(t, below.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1}))
+	s := crash.NewStore(hasty{below}, crash.Fault{}, nil)
+	require.ErrorIs(t, s.Commit(t.Context(), []store.Commit{storetest.Created("case.a", now)})[0], context.Canceled)
+	require.NoError(t, s.Covers(t.Context(), "case", nil))
+	require.NoError(t, below.Commit(t.Context(), []store.Commit{storetest.Created("case.b", now)})[0])
+	require.ErrorContains(t, s.Covers(t.Context(), "case", nil), "run b was written at no point")
+}
 
 // each selects every case; under the race detector, one in eight.
 func each(number int) bool { return number%sample.Raced(8) == 0 }

@@ -28,7 +28,7 @@ type Store struct {
 	hit     bool                         // guarded by mu; the fault has happened
 	found   []Point                      // guarded by mu; in the order of the calls
 	seen    map[string]bool              // guarded by mu; the names of found
-	stored  map[Record]bool              // guarded by mu; the records that this host wrote
+	stored  map[Record]bool              // guarded by mu; the records that this host wrote or may have written
 	node    string                       // guarded by mu; the node as which the host last joined
 	places  map[store.FeedPosition]Place // guarded by mu; the events of a feed's positions
 	acked   uint64                       // guarded by mu; see ackedTo
@@ -92,13 +92,6 @@ func (s *Store) Gone() bool {
 	return s.gone
 }
 
-// Stored reports whether this host wrote the record.
-func (s *Store) Stored(r Record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stored[r]
-}
-
 // idled reports whether the host has made all calls that an idle host makes.
 func (s *Store) idled() bool {
 	s.mu.Lock()
@@ -147,7 +140,7 @@ func (s *Store) arrive(p Point) Outcome {
 	return s.fault.Outcome
 }
 
-// wrote records that this host has written the record.
+// wrote records that this host has written the record, or may have written it.
 func (s *Store) wrote(r *store.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

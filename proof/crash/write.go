@@ -2,6 +2,7 @@ package crash
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	err := s.write(about("commit", true, runs), func() {
 		errs = s.Store.Commit(ctx, batch)
 		for i := range batch {
-			if errs[i] == nil {
+			if mayHaveWritten(errs[i]) {
 				s.wrote(&batch[i].Run)
 			}
 		}
@@ -33,6 +34,12 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
+// mayHaveWritten reports whether a call with this error may have changed the store. A call whose
+// context ends does not wait for the outcome: this happens when the host stops while it commits.
+func mayHaveWritten(err error) bool {
+	return err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // Claim implements store.Writer. Each run that is picked is a point. Before ends the host in the
 // middle of the claim.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
@@ -40,6 +47,7 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		return nil, ErrGone
 	}
 	start, then := req.Start, Outcome("")
+	var started []store.Run
 	req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
 		if s.Gone() {
 			return store.Commit{}, ErrGone
@@ -55,11 +63,14 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 			s.Stop()
 			return store.Commit{}, ErrGone
 		}
+		started = append(started, c.Run)
 		return c, nil
 	}
 	claimed, err := s.Store.Claim(ctx, req)
-	for i := range claimed {
-		s.wrote(&claimed[i].Run)
+	if mayHaveWritten(err) {
+		for i := range started {
+			s.wrote(&started[i])
+		}
 	}
 	if err == nil && len(claimed) == 0 {
 		then = s.arrive(named("claim", false, nil))

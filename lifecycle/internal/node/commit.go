@@ -155,7 +155,7 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 
 // forgotten returns the number of remembered decisions that people have ended since the turn's record.
 // Each takes one commit. While the run is running, only Forget ends a decision, and only the worker
-// makes other commits. So at most one other commit is between the two versions, and it is the worker's.
+// makes other commits. So at most one other commit, the worker's own, lies between the two versions.
 func (t *turn) forgotten(stored *store.Run) uint64 {
 	if stored.Epoch != t.epoch || stored.State != fsm.StateRunning {
 		return 0

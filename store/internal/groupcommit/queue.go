@@ -82,6 +82,11 @@ func (q *Queue[T]) Submit(ctx context.Context, j *Job[T]) error {
 		if j.Start() {
 			return ctx.Err()
 		}
+		select {
+		case <-j.done: // its end is known, so the end of ctx does not matter
+			return j.err
+		default:
+		}
 		return fmt.Errorf("%s: outcome unknown: %w", q.name, ctx.Err())
 	}
 }

@@ -76,7 +76,7 @@ export class Diff {
     this.whole = false;
   }
 
-  // expect says which pair of texts is shown next. The texts are shown until their diff is known, unless there is another.
+  // expect sets the pair to show next; its plain texts are shown until the diff arrives.
   expect(pair) {
     this.pair = pair;
     if (!this.lines) this.showTexts(pair);
