@@ -34,6 +34,7 @@ const (
 	ActionFork     Action = "fork"   // Fork; Run is the source
 	ActionPrune    Action = "prune"  // Prune
 	ActionStats    Action = "stats"  // Stats, Nodes
+	ActionPool     Action = "pool"   // SetPool; Pool is the new size
 	ActionFeed     Action = "feed"   // Feed, CreateFeed, DeleteFeed, Feeds; a feed has the events of all runs
 )
 
@@ -52,6 +53,8 @@ type Access struct {
 	Inbox *InboxQuery
 	// Feed is the name of a feed; empty for Feeds.
 	Feed string
+	// Pool is the pool as SetPool would store it.
+	Pool *Pool
 }
 
 // Authorize decides whether an actor may do something: nil allows it. An error refuses it; the
@@ -152,6 +155,13 @@ func (c *Client) allowFeed(ctx context.Context, name string) error {
 		return nil
 	}
 	return c.askAuthorize(ctx, &Access{Actor: c.caller(), Action: ActionFeed, Feed: name})
+}
+
+func (c *Client) allowPool(ctx context.Context, p Pool) error {
+	if c.authorize == nil {
+		return nil
+	}
+	return c.askAuthorize(ctx, &Access{Actor: c.caller(), Action: ActionPool, Pool: &p})
 }
 
 // allowView is allow for a call that does not read the run, or reads it again but asks once.

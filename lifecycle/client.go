@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -333,6 +334,45 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, err
 	}
 	return c.proc.Store.Survey(ctx, c.proc.Now())
+}
+
+// SetPool changes a pool from was to p, or creates it if was is zero; the next claim on every node
+// uses the new size. A lower capacity ends no running turn. A node whose Config.Pools names the pool
+// sets its size again when it starts. A repeated call has no further effect.
+//
+// Errors: ErrPoolChanged if the stored pool differs from both was and p, so that of two operators
+// one does not overwrite the other's change; ErrInvalidArgument; ErrNotAllowed (ActionPool).
+func (c *Client) SetPool(ctx context.Context, was, p Pool) error {
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	if err := p.Validate(); err != nil {
+		return &ArgumentError{"pool", "wrong: " + err.Error(), "a pool that can be stored", err}
+	}
+	if err := c.allowPool(ctx, p); err != nil {
+		return err
+	}
+	err := c.proc.Store.ChangePool(ctx, was, p)
+	if !errors.Is(err, store.ErrConflict) {
+		return err
+	}
+	all, err := c.proc.Store.Pools(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(stored PoolUse) bool { return stored.Name == p.Name })
+	switch {
+	case i < 0:
+		return fmt.Errorf("%w: there is no pool %s", ErrPoolChanged, p.Name)
+	case all[i].Pool != p:
+		return fmt.Errorf("%w: %s has %d slots now, and %d per key", ErrPoolChanged, p.Name, all[i].Capacity,
+			all[i].KeyCapacity)
+	}
+	// An earlier call made the change. Writing it again returns only once it is durable.
+	if err = c.proc.Store.ChangePool(ctx, p, p); errors.Is(err, store.ErrConflict) {
+		err = fmt.Errorf("%w: %s is being changed", ErrPoolChanged, p.Name)
+	}
+	return err
 }
 
 func recordSize(r *Record) int { return questionSize(&r.Question) + len(r.Response) + len(r.Value) }

@@ -357,3 +357,22 @@ func TestEventsOfAViewPolls(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotFound)
 	})
 }
+
+// N7: a pool is changed from the size that the caller saw, or created; a repeated call has no
+// further effect; the error of the operator who comes second has the stored size.
+func TestN7SetPoolOverwritesNoOtherChange(t *testing.T) {
+	s := newStore(t)
+	c := clientOf(t, s)
+	was, now := Pool{Name: "gpu", Capacity: 4}, Pool{Name: "gpu", Capacity: 8, KeyCapacity: 2}
+	require.ErrorIs(t, c.SetPool(t.Context(), was, now), ErrPoolChanged)
+	require.NoError(t, c.SetPool(t.Context(), Pool{}, was))
+	for range 2 {
+		require.NoError(t, c.SetPool(t.Context(), was, now))
+	}
+	err := c.SetPool(t.Context(), was, Pool{Name: "gpu", Capacity: 5})
+	require.ErrorIs(t, err, ErrPoolChanged)
+	require.ErrorContains(t, err, "gpu has 8 slots now, and 2 per key")
+	require.ErrorIs(t, c.SetPool(t.Context(), now, Pool{Name: "gpu"}), ErrInvalidArgument)
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, c.SetPool(t.Context(), now, was), ErrUnavailable)
+}

@@ -171,6 +171,9 @@ type Registry interface {
 	// SetPool creates or changes a pool, effective with the next claim on every node. Lowering a
 	// capacity takes no slot away. ErrInvalid for a pool that fails slots.Pool.Validate.
 	SetPool(ctx context.Context, p slots.Pool) error
+	// ChangePool is SetPool if the stored pool equals was, or if there is no such pool and was is
+	// zero. ErrConflict if not: of two concurrent changes of the same pool, one wins.
+	ChangePool(ctx context.Context, was, p slots.Pool) error
 	// Pools lists the pools by name, with their usage.
 	Pools(ctx context.Context) ([]PoolUse, error)
 }

@@ -37,6 +37,34 @@ type PoolStats struct {
 	OldestReady time.Time `json:"oldest_ready,omitzero"`
 }
 
+// Size is the size of a pool.
+type Size struct {
+	Capacity    int `json:"capacity"`
+	KeyCapacity int `json:"key_capacity,omitempty" doc:"The most slots of one key; missing: no limit."`
+}
+
+type poolInput struct {
+	Body struct {
+		Name string `json:"name"`
+		Size
+		Was *Size `json:"was,omitempty" doc:"The size that the caller saw; missing: there is no such pool, and this makes it."`
+	}
+}
+
+func (d *Server) setPool(ctx context.Context, c *caller, in *poolInput) error {
+	b := &in.Body
+	var was lifecycle.Pool
+	if b.Was != nil {
+		was = lifecycle.Pool{Name: b.Name, Capacity: b.Was.Capacity, KeyCapacity: b.Was.KeyCapacity}
+	}
+	err := c.client.SetPool(ctx, was, lifecycle.Pool{Name: b.Name, Capacity: b.Capacity, KeyCapacity: b.KeyCapacity})
+	if err == nil {
+		d.log.Info("web: a pool has changed", "pool", b.Name, "capacity", b.Capacity, "key_capacity", b.KeyCapacity,
+			"was", was.Capacity, "key_was", was.KeyCapacity, "by", c.actor.ID)
+	}
+	return err
+}
+
 // EngineStats is an engine with the number of queued runs that need it.
 type EngineStats struct {
 	Engine      string    `json:"engine"`

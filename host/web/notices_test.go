@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/sqlite"
 )
 
 // undelivered are the dead letters of a host.
@@ -64,4 +66,55 @@ func TestN7DeadLettersAreListedAndSentAgain(t *testing.T) {
 	w.send("GET", "/notices/dead", "ada", "").into(t, &got)
 	require.Empty(t, got.DeadLetters)
 	require.Equal(t, "NOT_FOUND", resend("ada", "b/1").code(t))
+}
+
+// N7: people who may change pools change and create them; of two operators who saw the same size,
+// one is refused and learns the stored size; a repeated request changes nothing; nobody else may.
+func TestN7PoolsAreChangedFromTheSizeThatWasSeen(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	var asked *lifecycle.Pool
+	operators := func(_ context.Context, a lifecycle.Access) error {
+		if a.Action == lifecycle.ActionPool {
+			if asked = a.Pool; a.Actor.ID == "eve" {
+				return errors.New("operators only")
+			}
+		}
+		return nil
+	}
+	w := open(t, lifecycle.Config{Store: s, Authorize: operators, Pools: []lifecycle.Pool{{Name: "gpu", Capacity: 4}}},
+		web.Options{Identify: identify})
+	set := func(person, body string) answer { return w.send("POST", "/pools", person, body) }
+	sizes := func() map[string]web.Size {
+		t.Helper()
+		var stats web.Stats
+		w.send("GET", "/stats", "ada", "").into(t, &stats)
+		all := make(map[string]web.Size)
+		for _, p := range stats.Pools {
+			all[p.Name] = web.Size{Capacity: p.Capacity, KeyCapacity: p.KeyCapacity}
+		}
+		delete(all, lifecycle.DefaultPool)
+		return all
+	}
+	const fromFour = `{"name":"gpu","capacity":8,"key_capacity":2,"was":{"capacity":4}}`
+	require.Equal(t, "NOT_ALLOWED", set("eve", fromFour).code(t))
+	require.Equal(t, &lifecycle.Pool{Name: "gpu", Capacity: 8, KeyCapacity: 2}, asked)
+	require.Equal(t, http.StatusNoContent, set("ada", fromFour).status)
+	require.Equal(t, http.StatusNoContent, set("ada", fromFour).status, "repeated after a lost response")
+	late := set("bob", `{"name":"gpu","capacity":6,"was":{"capacity":4}}`)
+	require.Equal(t, "POOL_CHANGED", late.code(t))
+	require.Contains(t, string(late.body), "gpu has 8 slots now, and 2 per key")
+	require.Equal(t, "POOL_CHANGED", set("bob", `{"name":"gpu","capacity":6}`).code(t), "exists")
+	require.Equal(t, "POOL_CHANGED", set("bob", `{"name":"tpu","capacity":6,"was":{"capacity":4}}`).code(t))
+	require.Equal(t, http.StatusNoContent, set("bob", `{"name":"tpu","capacity":1}`).status)
+	require.Equal(t, map[string]web.Size{"gpu": {Capacity: 8, KeyCapacity: 2}, "tpu": {Capacity: 1}}, sizes())
+
+	for _, body := range []string{`{"name":"gpu","capacity":0}`, `{"name":"gpu","capacity":1000001}`,
+		`{"name":"a b","capacity":1}`, `{"name":"gpu","capacity":1,"key_capacity":-1}`} {
+		require.Equal(t, "INVALID_ARGUMENT", set("ada", body).code(t), body)
+	}
+	require.Equal(t, "INVALID_REQUEST", set("ada", `{"name":"gpu","capacity":1.5}`).code(t))
+	foreign := w.send("POST", "/pools", "ada", fromFour, "Origin", "https://other.example")
+	require.Equal(t, "CROSS_ORIGIN", foreign.code(t))
 }

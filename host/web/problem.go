@@ -77,6 +77,7 @@ var problemOf = []struct {
 	{lifecycle.ErrTerminal, http.StatusConflict, "RUN_TERMINAL"},
 	{lifecycle.ErrNotHeld, http.StatusConflict, "NOT_HELD"},
 	{lifecycle.ErrRunChanged, http.StatusConflict, "RUN_CHANGED"},
+	{lifecycle.ErrPoolChanged, http.StatusConflict, "POOL_CHANGED"},
 	{lifecycle.ErrInvalidReply, http.StatusBadRequest, "INVALID_REPLY"}, // also in ErrCannotFork
 	{lifecycle.ErrCannotFork, http.StatusConflict, "CANNOT_FORK"},
 	{lifecycle.ErrFeedTaken, http.StatusConflict, "FEED_TAKEN"},

@@ -48,6 +48,7 @@ func (d *Server) routes() {
 	change(a, "extend", "/runs/{id}/questions/{question}/extend", "Move the end of a question's own wait", d.extend)
 	change(a, "cancel-run", "/runs/{id}/cancel", "Cancel a run in any state", d.cancel)
 	change(a, "resume-run", "/runs/{id}/resume", "Decide about a held run", d.resume)
+	change(a, "set-pool", "/pools", "Change the size of a pool, or create it", d.setPool)
 	change(a, "resend-notice", "/notices/resend", "Send a dead letter again", d.resend)
 	register(a, a.operation(http.MethodPost, "render", "/render", "Parse Markdown for display"), d.render)
 	register(a, a.operation(http.MethodPost, "diff", "/diff", "Compare texts for display"), d.diff)

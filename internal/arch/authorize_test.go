@@ -26,7 +26,8 @@ var unasked = map[string]string{
 }
 
 // askers are the functions of lifecycle/authorize.go that ask Authorize.
-var askers = []string{"allow", "allowActor", "allowInbox", "allowQuery", "allowView", "allowFeed"}
+var askers = []string{"allow", "allowActor", "allowInbox", "allowQuery", "allowView", "allowFeed",
+	"allowPool"}
 
 // K6: whatever door a person comes through, it calls a Client, and each call that reads or changes
 // runs asks Authorize: by itself, or by a method that it calls.

@@ -411,3 +411,9 @@ func (c *connection) SetPool(ctx context.Context, p slots.Pool) error {
 	_, err := forward(ctx, c, "pool", func() (struct{}, error) { return struct{}{}, c.Store.SetPool(ctx, p) })
 	return err
 }
+
+// ChangePool implements store.Registry.
+func (c *connection) ChangePool(ctx context.Context, was, p slots.Pool) error {
+	_, err := forward(ctx, c, "pool", func() (struct{}, error) { return struct{}{}, c.Store.ChangePool(ctx, was, p) })
+	return err
+}

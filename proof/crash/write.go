@@ -151,3 +151,13 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) (err error) {
 	}
 	return err
 }
+
+// ChangePool implements store.Registry.
+func (s *Store) ChangePool(ctx context.Context, was, p slots.Pool) (err error) {
+	if fault := s.write(Point{Name: "change pool", Write: true, Upkeep: true}, func() {
+		err = s.Store.ChangePool(ctx, was, p)
+	}); fault != nil {
+		return fault
+	}
+	return err
+}

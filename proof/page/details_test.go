@@ -3,6 +3,7 @@ package page_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -439,4 +440,66 @@ func TestN7AnOperatorDecidesAboutSeveralHeldRuns(t *testing.T) {
 	ada.press("Try again from here")
 	ada.until(`location.hash !== "#/runs/broken"`)
 	ada.sees("Fork of")
+}
+
+// N7: an operator changes a pool's size and creates a pool; input stays while the figures change;
+// who has seen an older size learns the stored one before replacing it.
+func TestN7AnOperatorChangesPools(t *testing.T) {
+	notEve := func(_ context.Context, a lifecycle.Access) error {
+		if a.Action == lifecycle.ActionPool && a.Actor.ID == "eve" {
+			return errors.New("operators only")
+		}
+		return nil
+	}
+	w := openWorldOf(t, lifecycle.Config{Authorize: notEve, Pools: []lifecycle.Pool{{Name: "gpu", Capacity: 4}}},
+		web.Options{})
+	ada := w.open("ada", "#/system")
+	slots := func(name, text string) {
+		t.Helper()
+		ada.until(`[...document.querySelectorAll(".pools li")].some((e) => e.innerText.includes(` + quote(name) +
+			`) && e.innerText.includes(` + quote(text) + `))`)
+	}
+	slots("gpu", "0 of 4 slots in use")
+	ada.press("Change size of gpu")
+	ada.write("Slots", "0")
+	ada.press("Save the size")
+	ada.sees("Enter a whole number from 1 to 1,000,000.")
+	ada.write("Slots", "8")
+	was := lifecycle.Pool{Name: "gpu", Capacity: 4}
+	now := lifecycle.Pool{Name: "gpu", Capacity: 6, KeyCapacity: 2}
+	require.NoError(t, w.lc.SetPool(t.Context(), was, now))
+	ada.run(`dispatchEvent(new Event("online"))`) // instead of the next poll
+	slots("gpu", "0 of 6 slots in use, at most 2 per key")
+	ada.until(`document.activeElement.value === "8"`)
+	ada.press("Save the size")
+	ada.sees("Another person has changed this pool since you opened the form: it now has 6 slots, at most 2 per key.")
+	ada.pictures("pools")
+	ada.accessibleInBoth("pools")
+	ada.press("Save the size")
+	ada.sees("The pool gpu is saved.")
+	slots("gpu", "0 of 8 slots in use")
+	ada.press("New pool")
+	ada.write("Name", "tpu 1")
+	ada.write("Slots", "2")
+	ada.write("Slots per key", "1")
+	ada.press("Create the pool")
+	ada.sees("This name has another form.")
+	ada.write("Name", "tpu-1")
+	ada.press("Create the pool")
+	slots("tpu-1", "0 of 2 slots in use, at most 1 per key")
+	ada.seesNot("Create the pool")
+	eve := w.open("eve", "#/system")
+	eve.press("Change size of gpu")
+	eve.press("Save the size")
+	eve.sees("You may not do this.")
+	german := w.open("ada", "#/system")
+	german.sees("Slots by pool")
+	german.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: "de" })`)
+	german.reload()
+	german.press("Größe ändern: gpu")
+	german.press("Neuer Pool")
+	german.press("Pool anlegen")
+	german.sees("Geben Sie eine ganze Zahl von 1 bis 1.000.000 ein.")
+	german.pictures("pools-german")
+	german.accessibleInBoth("pools in German")
 }

@@ -285,6 +285,14 @@ func (v *view) SetPool(ctx context.Context, p slots.Pool) error {
 	return err
 }
 
+// ChangePool implements store.Registry.
+func (v *view) ChangePool(ctx context.Context, was, p slots.Pool) error {
+	_, err := do(ctx, v, "ChangePool", p.Name, func() (struct{}, error) {
+		return struct{}{}, v.world.store.ChangePool(v.world.ctx, was, p)
+	})
+	return err
+}
+
 // Pools implements store.Registry.
 func (v *view) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	return do(ctx, v, "Pools", "", func() ([]store.PoolUse, error) { return v.world.store.Pools(v.world.ctx) })

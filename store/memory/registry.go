@@ -138,6 +138,14 @@ func (s *Store) listNodes() []store.Node {
 }
 
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
+	return s.setPool(ctx, p, func(slots.Pool) bool { return true })
+}
+
+func (s *Store) ChangePool(ctx context.Context, was, p slots.Pool) error {
+	return s.setPool(ctx, p, func(stored slots.Pool) bool { return stored == was })
+}
+
+func (s *Store) setPool(ctx context.Context, p slots.Pool, expected func(slots.Pool) bool) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
@@ -145,6 +153,9 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	defer s.mu.Unlock()
 	if err := s.checkOpen(ctx); err != nil {
 		return err
+	}
+	if !expected(s.pools[p.Name]) {
+		return store.ErrConflict
 	}
 	s.pools[p.Name] = p
 	return nil

@@ -47,6 +47,10 @@ var (
 	poolText     = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity)
 		VALUES ($1::text, $2::bigint, $3::bigint)
 		ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`)
+	newPoolText = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity)
+		VALUES ($1::text, $2::bigint, $3::bigint) ON CONFLICT (name) DO NOTHING`)
+	changePoolText = sql(`UPDATE interlude.pools SET capacity = $2::bigint, key_capacity = $3::bigint
+		WHERE name = $1::text AND name = $4::text AND capacity = $5::bigint AND key_capacity = $6::bigint`)
 	poolsText = sql(`SELECT name, capacity, key_capacity, (SELECT count(*) FROM interlude.states
 		WHERE slot AND states.pool = pools.name)
 		FROM interlude.pools ORDER BY name`)
@@ -176,10 +180,25 @@ func (r *reader) Nodes(ctx context.Context) ([]store.Node, error) {
 }
 
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
+	return s.writePool(ctx, p, poolText)
+}
+
+func (s *Store) ChangePool(ctx context.Context, was, p slots.Pool) error {
+	if was == (slots.Pool{}) {
+		return s.writePool(ctx, p, newPoolText)
+	}
+	return s.writePool(ctx, p, changePoolText, was.Name, was.Capacity, was.KeyCapacity)
+}
+
+// writePool executes a statement that changes the pool's row, or no row if the stored pool conflicts.
+func (s *Store) writePool(ctx context.Context, p slots.Pool, text statement, more ...any) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
-	_, err := s.change(ctx, poolText, p.Name, p.Capacity, p.KeyCapacity)
+	changed, err := s.change(ctx, text, append([]any{p.Name, p.Capacity, p.KeyCapacity}, more...)...)
+	if err == nil && changed == 0 {
+		err = store.ErrConflict
+	}
 	return err
 }
 

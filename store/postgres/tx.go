@@ -199,6 +199,8 @@ func (t *txStore) Expire(context.Context, time.Time, ...string) ([]store.Node, e
 
 func (t *txStore) SetPool(context.Context, slots.Pool) error { return ErrInTransaction }
 
+func (t *txStore) ChangePool(context.Context, slots.Pool, slots.Pool) error { return ErrInTransaction }
+
 // Close does nothing: the transaction and the store are the caller's.
 func (t *txStore) Close() error { return nil }
 

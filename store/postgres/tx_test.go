@@ -276,12 +276,13 @@ func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	tx := w.beginTx(pgx.ReadCommitted)
 	in := s.In(tx)
 	for name, err := range map[string]error{
-		"Claim":   second(in.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})),
-		"Prune":   second(in.Prune(t.Context(), noon, 1)),
-		"Join":    in.Join(t.Context(), store.Node{ID: "x", Lease: time.Hour}, noon),
-		"Renew":   second(in.Renew(t.Context(), "n", noon)),
-		"Expire":  second(in.Expire(t.Context(), noon)),
-		"SetPool": in.SetPool(t.Context(), slots.Pool{Name: "q", Capacity: 1}),
+		"Claim":      second(in.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})),
+		"Prune":      second(in.Prune(t.Context(), noon, 1)),
+		"Join":       in.Join(t.Context(), store.Node{ID: "x", Lease: time.Hour}, noon),
+		"Renew":      second(in.Renew(t.Context(), "n", noon)),
+		"Expire":     second(in.Expire(t.Context(), noon)),
+		"SetPool":    in.SetPool(t.Context(), slots.Pool{Name: "q", Capacity: 1}),
+		"ChangePool": in.ChangePool(t.Context(), slots.Pool{}, slots.Pool{Name: "q", Capacity: 1}),
 	} {
 		require.ErrorIs(t, err, postgres.ErrInTransaction, name)
 	}

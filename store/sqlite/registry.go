@@ -174,14 +174,32 @@ func (s *Store) Nodes(ctx context.Context) (all []store.Node, _ error) {
 }
 
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
+	return s.writePool(ctx, p, `INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`)
+}
+
+func (s *Store) ChangePool(ctx context.Context, was, p slots.Pool) error {
+	if was == (slots.Pool{}) {
+		return s.writePool(ctx, p, `INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO NOTHING`)
+	}
+	return s.writePool(ctx, p, `UPDATE pools SET capacity = ?2, key_capacity = ?3
+		WHERE name = ?1 AND name = ?4 AND capacity = ?5 AND key_capacity = ?6`,
+		was.Name, int64(was.Capacity), int64(was.KeyCapacity))
+}
+
+// writePool executes a statement that changes the pool's row, or no row if the stored pool conflicts.
+func (s *Store) writePool(ctx context.Context, p slots.Pool, text string, more ...driver.Value) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
+	args := append([]driver.Value{p.Name, int64(p.Capacity), int64(p.KeyCapacity)}, more...)
 	return s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		w.cache.pools = nil
-		_, err := w.exec(`INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`,
-			p.Name, int64(p.Capacity), int64(p.KeyCapacity))
+		changed, err := w.exec(text, args...)
+		if err == nil && changed == 0 {
+			err = store.ErrConflict
+		}
 		return nil, err
 	})
 }

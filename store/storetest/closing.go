@@ -35,7 +35,8 @@ var closingCases = []promised{
 				"Expire": second(s.Expire(w.ctx, w.now)), "Nodes": second(s.Nodes(w.ctx)),
 				"Departures": second(s.Departures(w.ctx)),
 				"SetPool":    s.SetPool(w.ctx, slots.Pool{Name: "x", Capacity: 1}), "Pools": second(s.Pools(w.ctx)),
-				"Survey": second(s.Survey(w.ctx, w.now)), "Interaction": second(s.Interaction(w.ctx, "a", 1)),
+				"ChangePool": s.ChangePool(w.ctx, slots.Pool{}, slots.Pool{Name: "x", Capacity: 1}),
+				"Survey":     second(s.Survey(w.ctx, w.now)), "Interaction": second(s.Interaction(w.ctx, "a", 1)),
 				"Identity": second(s.Identity(w.ctx)),
 				"Confirm":  s.Confirm(w.ctx, func(store.Reader) error { return nil }),
 			} {

@@ -5,6 +5,7 @@ import { Problem, get, post } from "./api.js";
 import { button, h, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
+import { PoolList } from "./pools.js";
 import { problemText } from "./question.js";
 import { since, until } from "./time.js";
 
@@ -13,6 +14,7 @@ export class SystemView {
   constructor(node) {
     this.node = node;
     this.text = "";
+    this.pools = new PoolList();
     follow(() => this.visible && this.read());
   }
 
@@ -42,15 +44,16 @@ export class SystemView {
     const number = (label, value, bad, time) => h("div", { class: bad && value > 0 ? "figure bad" : "figure" },
       h("dd", null, String(value)), h("dt", null, label, time
         ? h("span", { class: "muted oldest" }, T.oldest, " ", since(time)) : null));
+    const focused = this.pools.node.contains(document.activeElement) ? document.activeElement : null;
     set(this.node, h("h1", null, T.system), h("dl", { class: "figures" },
       number(T.states.waiting_user, stats.waiting, false, stats.oldest_waiting),
       number(T.states.running, stats.running), number(T.ready, stats.ready, false, stats.oldest_ready),
       number(T.delayed, stats.delayed), number(T.heldOnly, stats.held, true, stats.oldest_held),
       number(T.due, stats.due, true), number(T.nodes, stats.nodes)),
-    h("h2", null, T.pools), stats.pools.length ? h("ul", { class: "pools" }, stats.pools.map((p) => this.pool(p)))
-      : h("p", { class: "muted" }, T.noPools),
-    stats.engines.length ? this.engines(stats.engines) : null, nodes.length ? this.nodes(nodes) : null,
+    this.pools.node, stats.engines.length ? this.engines(stats.engines) : null, nodes.length ? this.nodes(nodes) : null,
     feeds.length ? this.feeds(feeds) : null, dead.dead_letters.length ? this.dead(dead) : null);
+    this.pools.show(stats.pools);
+    if (focused?.isConnected) focused.focus({ preventScroll: true });
   }
 
   dead({ dead_letters: all, more }) {
@@ -102,12 +105,5 @@ export class SystemView {
     return [h("h2", null, title), h("div", { class: "table", tabindex: "0", role: "region", "aria-label": title },
       h("table", null, h("thead", null, h("tr", null, columns.map((c) => h("th", { scope: "col" }, c)))),
         h("tbody", null, rows)))];
-  }
-
-  pool(p) {
-    const part = Math.min(1, p.capacity ? p.held / p.capacity : 0);
-    return h("li", null, h("div", { class: "pool-head" }, h("strong", { dir: "auto" }, shown(p.name)),
-      h("span", { class: "muted" }, T.slots(p.held, p.capacity), p.ready ? `, ${T.readyFor(p.ready)}` : "")),
-    h("meter", { min: "0", max: "1", high: "0.99", value: part, "aria-label": T.slots(p.held, p.capacity) }));
   }
 }
