@@ -334,8 +334,12 @@ type ClaimRequest struct {
 	Found *string
 	// Drained, unless nil, is set to true by a claim that leaves no ready run of these engines: until
 	// a hint announces a queued run, or a NotBefore passes, other claims find nothing, whatever slots
-	// are released. A store that does not know leaves it unchanged.
+	// are released. A claim that sets Found sets it to true if no ready run needs such a slot. A store
+	// that does not know leaves it unchanged.
 	Drained *bool
+	// NoSuspects, unless nil, is set to true by a claim without Suspects that found no ready suspect of
+	// these engines. A store that does not know leaves it unchanged.
+	NoSuspects *bool
 	// Start turns a picked run into its commit. It receives the record with Slot, Owner and Epoch
 	// set, and the specification. It is pure and fast, and may be called repeatedly for one run if
 	// the store retries its transaction. It must not change the record and the specification, which

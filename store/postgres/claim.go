@@ -57,15 +57,14 @@ type claimTx struct {
 	req     store.ClaimRequest
 	engines string // of the picked runs, as arrayText writes them
 	conn    *pgx.Conn
-	// readyPools counts the pools with ready runs; lockPools omits full ones.
-	readyPools int
-	unflushed  bool   // the commit does not wait until it is durable
-	sticky     []pick // queued runs that hold a slot of the node, oldest first
-	picks      []pick
-	commits    []*pendingCommit
-	specs      [][]byte // by commit
-	claimed    []store.Claimed
-	failures   []error // of single runs
+
+	unflushed bool   // the commit does not wait until it is durable
+	sticky    []pick // queued runs that hold a slot of the node, oldest first
+	picks     []pick
+	commits   []*pendingCommit
+	specs     [][]byte // by commit
+	claimed   []store.Claimed
+	failures  []error // of single runs
 }
 
 type pick struct {
@@ -78,14 +77,19 @@ type pick struct {
 // run picks runs, calls Start for each, and stores the commits.
 func (c *claimTx) run(ctx context.Context) error {
 	if !c.req.Hinted || c.req.Engines == nil { // only peek knows which engines have ready runs
-		found, ready, err := c.peek(ctx)
-		if err != nil || !found {
-			claim.SetDrained(&c.req, err == nil && ready == nil)
+		seen, err := c.peek(ctx)
+		if err != nil {
+			claim.SetDrained(&c.req, false)
 			return err
 		}
-		if c.req.Found != nil && ready != nil {
-			*c.req.Found = *ready
-			claim.SetDrained(&c.req, false)
+		if !seen.any && c.req.NoSuspects != nil {
+			*c.req.NoSuspects = !seen.suspects
+		}
+		if !seen.any || c.req.Found != nil && seen.ready != nil {
+			claim.SetDrained(&c.req, !seen.full)
+			if seen.any {
+				*c.req.Found = *seen.ready
+			}
 			return nil
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
@@ -57,4 +59,40 @@ func TestClaimsDoNotGrowWithNodes(t *testing.T) {
 	}
 	// The nodes look one by one; on a busy machine the next one may look before the first has claimed.
 	require.Less(t, locking()-before, uint64(2*runs*nodes/2), "few nodes claim what a front end commits")
+}
+
+// R4: a claim that leaves the run that it found to other nodes says whether a ready run waits for a
+// slot: only then does the node react to slots that other nodes free. It also says that no suspect is
+// ready, which saves an idle node a second look.
+func TestClaimThatLooksSaysWhatItSaw(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoNotify: true, NoListen: true})
+	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: "small", Capacity: 1}))
+	type seen struct {
+		found               string
+		drained, noSuspects bool
+	}
+	look := func() (got seen) {
+		claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon.Add(time.Minute), Max: 9,
+			Engines: []string{"e"}, Found: &got.found, Drained: &got.drained, NoSuspects: &got.noSuspects, Start: start})
+		require.NoError(t, err)
+		require.Empty(t, claimed)
+		return got
+	}
+	submit := func(id, pool string) {
+		c := created(id)
+		c.Run.Pool, c.Run.Engine = pool, "e"
+		w.commit(s, c)
+	}
+	require.Equal(t, seen{drained: true, noSuspects: true}, look())
+	submit("a", "small")
+	require.Equal(t, seen{found: "a", drained: true}, look())
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	submit("b", "small")
+	require.Equal(t, seen{noSuspects: true}, look(), "the pool is full")
+	submit("c", "p")
+	got := look()
+	require.NotEmpty(t, got.found)
+	require.False(t, got.drained, "b waits for a slot")
 }

@@ -134,14 +134,24 @@ func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*S
 const defaultConns = 10
 
 // ConfigurePool gives a pool's configuration what Open gives its own: OnNotice, the order and the
-// timeout of several hosts, and the refusal of ErrWrongServer. Call it after setting the host's own
+// timeout of several hosts, the refusal of ErrWrongServer, and a ping of connections that were idle
+// for two seconds. Call it after setting the host's own
 // hooks, which are kept, and before making the pool.
 func ConfigurePool(config *pgxpool.Config) {
 	config.ConnConfig.OnNotice = chainNotices(config.ConnConfig.OnNotice)
 	closeReadOnly(config.ConnConfig)
+	if config.ShouldPing == nil {
+		config.ShouldPing = pingIdle
+	}
 	l := &lineage{hosts: &hosts{names: make(map[string]string)}}
 	l.hosts.configure(config, l)
 	l.configure(config)
+}
+
+// pingIdle has the pool ping a connection before its use after two seconds without use. By default
+// it is one second: each poll of an idle node, once a second, would ping first.
+func pingIdle(_ context.Context, p pgxpool.ShouldPingParams) bool {
+	return p.IdleDuration > 2*time.Second
 }
 
 // New is Open on the host's own pool, which stays open when the store is closed. The pool needs

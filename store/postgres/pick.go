@@ -9,48 +9,65 @@ import (
 
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/entry"
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// peek reports whether there is something to claim, and returns the id of a ready run, if any, even
-// of a full pool. It takes no lock and writes nothing, since idle nodes call it often. For a claim
-// of any engine it also finds the engines with ready runs, in any pool.
-func (c *claimTx) peek(ctx context.Context) (found bool, ready *string, _ error) {
+// peeked is what a claim sees without locks. For a claim of any engine, only any is known.
+type peeked struct {
+	any      bool    // there may be something to claim
+	ready    *string // the id of a ready run, even of a full pool; nil: none is ready
+	full     bool    // a ready run may need a slot of a full pool, or of a full key
+	suspects bool    // a suspect is ready
+}
+
+// peek looks for something to claim. It takes no lock and writes nothing, since idle nodes call it
+// often. For a claim of any engine it also finds the engines with ready runs, in any pool.
+func (c *claimTx) peek(ctx context.Context) (seen peeked, _ error) {
 	var registered bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
-	columns := []any{&registered, &found, &ready}
+	columns := []any{&registered, &seen.any, &seen.ready, &seen.full, &seen.suspects}
 	if c.req.Engines == nil {
 		text, args, columns = peekAnyText, args[:2], append(columns[:2], &c.engines)
+		seen.suspects = true
+	} else {
+		args = append(args, arrayText(entry.SuspectEngines(c.req.Engines)))
 	}
 	scan := func(row pgx.CollectableRow) (none struct{}, _ error) { return none, row.Scan(columns...) }
 	_, err := queryAfter(ctx, c.pool, c.settings(), c.texts[text], scan, args...)
 	switch {
 	case err != nil:
-		return false, nil, err
+		return seen, err
 	case !registered:
-		return false, nil, refuse.NotRegistered(c.req.Node)
+		return seen, refuse.NotRegistered(c.req.Node)
 	}
 	if c.req.Engines == nil {
-		found = found || c.engines != noEngines
+		seen.any = seen.any || c.engines != noEngines
+		seen.full = c.engines != noEngines // unknown
 	}
-	return found, ready, nil
+	return seen, nil
 }
 
 var (
 	// peekText is for given engines. It reports a delayed run whose time has come for any engine:
 	// the next claim makes the run ready, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
-		CASE WHEN r.id IS NULL THEN false ELSE EXISTS (SELECT FROM interlude.pools p
-			WHERE (SELECT true FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
-				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = p.name
-					LIMIT 1) s LIMIT 1)
-			AND (SELECT count(*) FROM interlude.states WHERE slot AND states.pool = p.name) < p.capacity) END
+		coalesce(u.room, false)
 		OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
 		OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
-		r.id
+		r.id, coalesce(u.is_full, false),
+		(SELECT true FROM unnest($4::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) IS NOT NULL
 		FROM (SELECT (SELECT s.id FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 			SELECT id FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) AS id
-			OFFSET 0) AS r`)
+			OFFSET 0) AS r
+		CROSS JOIN LATERAL (SELECT bool_or(h.held < p.capacity) AS room,
+				bool_or(h.held >= p.capacity OR p.key_capacity > 0) AS is_full
+			FROM interlude.pools p CROSS JOIN LATERAL (
+				SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
+			WHERE r.id IS NOT NULL AND (SELECT true FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = p.name
+					LIMIT 1) s LIMIT 1)) AS u`)
 	// peekAnyText finds the engines of the ready runs by one seek each, and adds the engines of the
 	// runs that releaseText will make ready.
 	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
@@ -88,7 +105,8 @@ var (
 		ORDER BY name FOR NO KEY UPDATE`)
 	// readyText counts each locked pool's used slots. For a pool without a capacity by key it also
 	// locks ready runs, one more than the pool has room for: as many of each engine, merged, so
-	// that it visits no run of another engine.
+	// that it visits no run of another engine. It returns no row for a pool with room, and without
+	// such a capacity, if another claim has started the pool's ready runs since lockText's snapshot.
 	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
 		FROM interlude.pools p
 		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
@@ -103,7 +121,7 @@ var (
 				LIMIT m.most FOR NO KEY UPDATE SKIP LOCKED
 			) s ORDER BY s.priority DESC, s.key, s.queued_at, s.id LIMIT m.most
 		) r ON true
-		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
+		WHERE r.n IS NOT NULL OR p.key_capacity > 0 OR h.held >= p.capacity`)
 )
 
 const noEngines = "{}"
@@ -123,7 +141,7 @@ func (c *claimTx) pickRuns(ctx context.Context) (drained bool, _ error) {
 		return false, err
 	}
 	last := c.pickSticky()
-	drained = len(pools) == c.readyPools
+	drained = true
 	for _, p := range claim.Rotate(&c.rotation, pools, func(p openPool) string { return p.Name }) {
 		want := c.req.Max - len(c.picks)
 		free := min(want, p.Capacity-p.held)
@@ -206,7 +224,6 @@ func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error
 	if err != nil {
 		return nil, err
 	}
-	c.readyPools = len(locked)
 	rows, _ = results.Query()
 	var p openPool
 	var n *int64

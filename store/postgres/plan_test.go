@@ -173,8 +173,8 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		args []any
 		most float64 // rows touched
 	}{
-		{"peek", peekText, []any{"n", now, engines}, 3 + 20}, // the held runs
-		{"peek for nothing", peekText, []any{"none", int64(0), [][]byte{[]byte("aa")}}, 0},
+		{"peek", peekText, []any{"n", now, engines, engines}, 4 + 2*20}, // the held runs
+		{"peek for nothing", peekText, []any{"none", int64(0), [][]byte{[]byte("aa")}, engines[:0]}, 0},
 		{"peek for any engine", peekAnyText, []any{"n", now}, 5},
 		{"claim: release", releaseText, []any{later}, 2},
 		{"claim: sticky", stickyText, []any{"n", int64(10)}, 1},

@@ -80,13 +80,19 @@ var engineCases = []promised{
 			require.Empty(w, w.claimSuspects("n", 9, "a", "x-y"))
 			others := w.claimOf("n", 9, "x", "x-y")
 			require.ElementsMatch(w, []string{"once", "other", "repeated"}, others)
+			var noSuspects bool
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9,
+				Engines: []string{"x", "x-y"}, NoSuspects: &noSuspects, Start: Started(w.now)})
+			require.NoError(w, err)
+			require.Empty(w, claimed)
+			require.False(w, noSuspects)
 			require.Equal(w, []string{"s1"}, w.claimSuspects("n", 1, "x", "x-y"))
 			started := w.load("s1")
 			require.False(w, started.Suspect())
 			w.commit(queuedAgain(started, w.tick()))
 			require.Equal(w, []string{"s1"}, w.claimOf("n", 9, "x"), "it was put back without a loss")
 			require.Equal(w, []string{"s2"}, ids(w.claim("n", 9)), "a claim for any engine")
-			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Suspects: true,
+			_, err = w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Suspects: true,
 				Start: Started(w.now)})
 			require.ErrorIs(w, err, store.ErrInvalid, "suspects of no engine")
 		},

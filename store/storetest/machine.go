@@ -130,16 +130,16 @@ func (m *machine) claims(rt *rapid.T) {
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
 	engines := anyEngines(rt)
 	suspects := engines != nil && rapid.Bool().Draw(rt, "suspects")
-	var drained bool
+	var drained, noSuspects bool
 	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines,
-		Suspects: suspects, Drained: &drained, Start: Started(m.now)})
+		Suspects: suspects, Drained: &drained, NoSuspects: &noSuspects, Start: Started(m.now)})
 	if !m.nodes[node] {
 		require.ErrorIs(rt, err, store.ErrStaleEpoch)
 		return
 	}
 	require.NoError(rt, err)
 	p := &picks{model: m.model, node: node, now: m.now, limit: limit, engines: engines,
-		suspect: suspects, drained: drained}
+		suspect: suspects, drained: drained, noSuspects: noSuspects}
 	for _, c := range claimed {
 		p.got = append(p.got, c.Run.ID)
 	}

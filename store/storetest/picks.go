@@ -29,7 +29,9 @@ type picks struct {
 	suspect bool     // the claim asks for suspects
 	got     []string
 	drained bool // the claim says that no ready run is left
-	picked  map[string]bool
+	// noSuspects: the claim says that no suspect is ready.
+	noSuspects bool
+	picked     map[string]bool
 }
 
 // fault returns the first promise that the choice breaks, or "".
@@ -65,8 +67,15 @@ func (p *picks) fault() string {
 	return ""
 }
 
-// left checks that a claim that says so leaves no ready run behind.
+// left checks that a claim that says so leaves no ready run, or no suspect, behind.
 func (p *picks) left(lanes map[lane][]string) string {
+	if p.noSuspects {
+		for _, r := range p.where(func(r store.Run) bool {
+			return isReady(r, p.now) && r.Suspect() && slices.Contains(p.engines, r.Engine)
+		}) {
+			return r.ID + " is a suspect that is ready, and the claim says that none is"
+		}
+	}
 	for _, ids := range lanes {
 		for _, id := range ids {
 			if p.drained && !p.picked[id] {

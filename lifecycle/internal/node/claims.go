@@ -24,13 +24,15 @@ type claimState struct {
 	rank      atomic.Int64    // of this node among the registered ones, by age
 	peers     atomic.Int64    // the number of registered nodes
 
-	drained  atomic.Bool   // the last claim left no ready run
-	backlog  atomic.Bool   // the last claim left ready runs although there was room here
-	urgent   atomic.Bool   // the next claim need not leave the runs that it finds to other nodes
-	promised atomic.Bool   // promisesClaim returned true, and no claim has begun since
-	full     atomic.Bool   // the scheduler waits for a permit
-	abstains atomic.Bool   // the scheduler claims nothing although there is room
-	begun    atomic.Uint64 // the number of claims that have begun
+	drained  atomic.Bool // the last claim left no ready run
+	backlog  atomic.Bool // the last claim left ready runs although there was room here
+	urgent   atomic.Bool // the next claim need not leave the runs that it finds to other nodes
+	promised atomic.Bool // promisesClaim returned true, and no claim has begun since
+	// promisedSlot: so did it for a slot that is free.
+	promisedSlot atomic.Bool
+	full         atomic.Bool   // the scheduler waits for a permit
+	abstains     atomic.Bool   // the scheduler claims nothing although there is room
+	begun        atomic.Uint64 // the number of claims that have begun
 
 	changed  chan struct{} // deferred has an earlier time
 	mu       sync.Mutex
@@ -95,6 +97,9 @@ func (c *claimState) promisesClaim(h store.Hint) bool {
 	case h.State != fsm.StateQueued && c.drained.Load(): // others may have runs for the slot
 		return false
 	}
+	if h.State != fsm.StateQueued {
+		c.promisedSlot.Store(true)
+	}
 	c.promised.Store(true)
 	if c.full.Load() || c.abstains.Load() { // checked last: unless a claim has begun since, none may come
 		withdrawn := c.promised.Swap(false)
@@ -105,7 +110,7 @@ func (c *claimState) promisesClaim(h store.Hint) bool {
 
 // breakPromise announces the work that the node has promised to claim and does not.
 func (c *claimState) breakPromise() {
-	if c.promised.Swap(false) {
+	if slot := c.promisedSlot.Swap(false); c.promised.Swap(false) || slot {
 		c.announce(fsm.StateQueued)
 	}
 }
@@ -132,6 +137,12 @@ func (c *claimState) canClaim(r *store.Run) bool {
 // later node usually sees that nothing is left.
 const claimGap = 20 * time.Millisecond
 
+// gap is the time between the deferred claims of two nodes that are next to each other in the order.
+// Many nodes share a poll: later, the polls of all of them find the run.
+func (c *claimState) gap(peers int64) time.Duration {
+	return min(claimGap, c.cfg.Poll/time.Duration(peers))
+}
+
 // foundGaps is the number of additional gaps for a run that was found without an announcement: within
 // that time the node that committed it usually claims it, and says so.
 const foundGaps = 10
@@ -139,13 +150,14 @@ const foundGaps = 10
 // deferClaim has the scheduler claim at this node's place in the order, and some gaps later, unless
 // another node claims the run before.
 func (c *claimState) deferClaim(runID string, gaps int64) {
-	place := c.rank.Load()
+	wait := min(time.Duration(gaps)*claimGap, c.cfg.Poll)
 	if peers := c.peers.Load(); peers > 0 {
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(runID))
-		place = (place + int64(sum.Sum32())) % peers
+		place := (c.rank.Load() + int64(sum.Sum32())) % peers
+		wait += time.Duration(place) * c.gap(peers)
 	}
-	at := MonotonicNow(c.proc.Clock).Add(min(time.Duration(place+gaps)*claimGap, c.cfg.Poll))
+	at := MonotonicNow(c.proc.Clock).Add(wait)
 	c.mu.Lock()
 	if len(c.deferred) >= maxDeferred {
 		runID = ""

@@ -58,6 +58,9 @@ func TestNodePromisesOnlyTheClaimsThatItMakes(t *testing.T) {
 		require.Equal(t, c.want, n.claims.promisesClaim(c.Hint), name)
 	}
 	ready := queued(func(*store.Run) {})
+	require.True(t, n.claims.promisedSlot.Swap(false))
+	require.True(t, n.claims.promisesClaim(ready))
+	require.False(t, n.claims.promisedSlot.Load())
 	n.claims.drained.Store(true)
 	require.False(t, n.claims.promisesClaim(store.Hint{RunID: "r", State: fsm.StateFailed}), "no run waits here")
 	n.claims.full.Store(true)
@@ -103,6 +106,10 @@ func TestNodeAnnouncesWhatItDoesNotClaim(t *testing.T) {
 		n.proc.Store = leaving{a, true}
 		n.claims.promised.Store(true)
 		_, err := n.claimAndAnnounce(t.Context(), 1)
+		require.NoError(t, err)
+		require.Len(t, a.announced, 3, "another node has claimed the run")
+		n.claims.promisedSlot.Store(true)
+		_, err = n.claimAndAnnounce(t.Context(), 1)
 		require.NoError(t, err)
 		require.Equal(t, fsm.StateWaitingUser, a.announced[3], "a slot that nothing wants here")
 	})

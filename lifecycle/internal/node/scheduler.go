@@ -92,48 +92,51 @@ func (n *Node) reserveMore(limit int) (reserved int) {
 // work: the other nodes must know of runs that wait for slots, since they may free the next slot.
 func (n *Node) claimAndAnnounce(ctx context.Context, room int) ([]store.Claimed, error) {
 	c := n.claims
-	promised, drainedBefore := c.promised.Swap(false), c.drained.Load()
+	promised, slot, drainedBefore := c.promised.Swap(false), c.promisedSlot.Swap(false), c.drained.Load()
 	claimed, err := n.claim(ctx, room)
 	drained := c.drained.Load()
 	c.backlog.Store(!drained && len(claimed) < room)
 	switch {
-	case !promised:
+	case !promised && !slot:
 	case err != nil || c.abstains.Load() || !drained && (drainedBefore || len(claimed) == room):
 		c.announce(fsm.StateQueued)
-	case drained && (!drainedBefore || len(claimed) == 0):
-		c.announce(fsm.StateWaitingUser) // a free slot that no queued run of these engines needs
+	case drained && slot:
+		c.announce(fsm.StateWaitingUser) // no queued run of these engines needs it
 	}
 	return claimed, err
 }
 
 // claimReady claims queued runs of this process's engines, and starts each one's turn in the same
 // commit. A shutdown does not cancel a claim under way, or a claimed run would have no worker.
-func (n *Node) claimReady(room int) ([]store.Claimed, error) {
+// noSuspects: no suspect is ready.
+func (n *Node) claimReady(room int) (claimed []store.Claimed, noSuspects bool, err error) {
 	now := n.proc.Now()
-	var drained bool
-	var found string
+	var seen struct { // one allocation
+		drained, noSuspects bool
+		found               string
+	}
 	defer func() {
-		n.claims.drained.Store(drained)
-		if found != "" {
-			n.claims.deferClaim(found, foundGaps)
+		n.claims.drained.Store(seen.drained)
+		if seen.found != "" {
+			n.claims.deferClaim(seen.found, foundGaps)
 		}
 	}()
 	starts := decide.Starts{Now: now}
 	req := store.ClaimRequest{
-		Node: n.id, Now: now, Max: room, Engines: n.cfg.Engines, Hinted: n.hinted.Swap(false), Drained: &drained,
-		Start: starts.Start,
+		Node: n.id, Now: now, Max: room, Engines: n.cfg.Engines, Hinted: n.hinted.Swap(false), Drained: &seen.drained,
+		NoSuspects: &seen.noSuspects, Start: starts.Start,
 	}
 	if n.claims.announcer != nil && !n.claims.urgent.Swap(false) && n.claims.peers.Load() > 1 {
-		req.Found = &found
+		req.Found = &seen.found
 	}
 	if req.Found == nil || req.Hinted {
 		n.claims.begun.Add(1)
 	}
-	claimed, err := n.proc.Store.Claim(n.live, req)
+	claimed, err = n.proc.Store.Claim(n.live, req)
 	if err == nil {
 		starts.Recycle()
 	}
-	return claimed, err
+	return claimed, seen.noSuspects, err
 }
 
 const smallBatch = 8

@@ -58,9 +58,9 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 			return claimed, err
 		}
 	}
-	claimed, err := n.claimReady(room)
+	claimed, noSuspects, err := n.claimReady(room)
 	if idle && len(claimed) == 0 {
-		q.scansNext = n.suspectsDue.Swap(false)
+		q.scansNext = n.suspectsDue.Swap(false) && !noSuspects
 	} else {
 		q.scansNext = now.After(q.nextScan) && now.After(q.noIdlingBefore)
 	}

@@ -81,8 +81,13 @@ func ClaimedEngines(req *store.ClaimRequest) []string {
 	if !req.Suspects {
 		return req.Engines
 	}
-	marked := make([]string, len(req.Engines))
-	for i, name := range req.Engines {
+	return SuspectEngines(req.Engines)
+}
+
+// SuspectEngines returns the engine columns of these engines' suspects.
+func SuspectEngines(engines []string) []string {
+	marked := make([]string, len(engines))
+	for i, name := range engines {
 		marked[i] = name + suspectMark
 	}
 	return marked
