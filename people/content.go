@@ -15,6 +15,7 @@ type content struct {
 	people map[string]*row
 	ids    []string            // of people, sorted
 	of     map[string][]string // the people who name a deputy, sorted
+	groups []string            // of people, sorted
 }
 
 // newContent returns the content with these people, whom check has accepted.
@@ -28,12 +29,15 @@ func newContent(rows []*row) (*content, error) {
 	}
 	c.ids = slices.Sorted(maps.Keys(c.people))
 	for _, id := range c.ids {
+		c.groups = append(c.groups, c.people[id].Groups...)
 		for _, d := range c.people[id].deputies {
 			if of := c.of[d.ID]; len(of) == 0 || of[len(of)-1] != id { // a deputy may have several times
 				c.of[d.ID] = append(of, id)
 			}
 		}
 	}
+	slices.Sort(c.groups)
+	c.groups = slices.Compact(c.groups)
 	return c, nil
 }
 
@@ -78,12 +82,29 @@ func (c *content) list(prefix, after string, limit int) (all []Person) {
 			break
 		}
 		p := c.people[id]
-		if id > after && (strings.HasPrefix(strings.ToLower(id), prefix) ||
-			strings.HasPrefix(strings.ToLower(p.Name), prefix)) {
+		if id > after && (strings.HasPrefix(strings.ToLower(id), prefix) || hasWord(p.Name, prefix)) {
 			all = append(all, p.person())
 		}
 	}
 	return all
+}
+
+func (c *content) listGroups(prefix string, limit int) (all []string) {
+	prefix = strings.ToLower(prefix)
+	for _, group := range c.groups {
+		if len(all) >= limit {
+			break
+		}
+		if hasWord(group, prefix) {
+			all = append(all, group)
+		}
+	}
+	return all
+}
+
+// hasWord reports whether the text or the rest of it from a word begins with the lower-case prefix.
+func hasWord(text, prefix string) bool {
+	return strings.Contains(" "+strings.ToLower(text), " "+prefix)
 }
 
 // row is a person in a directory, as it was read.

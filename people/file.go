@@ -98,9 +98,14 @@ func (f *File) Deputies(_ context.Context, id string, at time.Time) ([]string, e
 	return f.current().deputies(id, at), nil
 }
 
-// People lists people whose ID or name begins with the prefix.
+// People lists people whose ID, or a word of whose name, begins with the prefix.
 func (f *File) People(_ context.Context, prefix, after string, limit int) ([]Person, error) {
 	return f.current().list(prefix, after, limit), nil
+}
+
+// Groups lists groups of which a word begins with the prefix (Grouped).
+func (f *File) Groups(_ context.Context, prefix string, limit int) ([]string, error) {
+	return f.current().listGroups(prefix, limit), nil
 }
 
 func readFile(name string) (*content, version, error) {

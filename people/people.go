@@ -45,9 +45,16 @@ type Directory interface {
 	Principals(ctx context.Context, id string, at time.Time) ([]interaction.Principal, error)
 	// Deputies returns the IDs of the person's deputies at that time; none for an unknown person.
 	Deputies(ctx context.Context, id string, at time.Time) ([]string, error)
-	// People lists people whose ID or name begins with the prefix, ignoring case, by ID after the
-	// given one: at most limit, for a picker.
+	// People lists people whose ID, or a word of whose name, begins with the prefix, ignoring case, by
+	// ID after the given one: at most limit, for a picker.
 	People(ctx context.Context, prefix, after string, limit int) ([]Person, error)
+}
+
+// Grouped is an optional interface of a Directory, for a picker of groups.
+type Grouped interface {
+	// Groups lists groups of people of which a word begins with the prefix, ignoring case, sorted: at
+	// most limit. It is safe for concurrent use.
+	Groups(ctx context.Context, prefix string, limit int) ([]string, error)
 }
 
 // All returns all people, by ID. An error ends it.

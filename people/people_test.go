@@ -66,7 +66,7 @@ func TestN10DeputiesOfAFile(t *testing.T) {
 	require.Equal(t, "ann@example.com", p.Addresses["mail"])
 	_, err = f.Person(t.Context(), "eve")
 	require.ErrorIs(t, err, people.ErrUnknown)
-	for prefix, want := range map[string]int{"": 2, "ANN": 1, "b": 1, "bob a": 1, "x": 0} {
+	for prefix, want := range map[string]int{"": 2, "ANN": 2, "b": 1, "bob a": 1, "x": 0} {
 		all, err := f.People(t.Context(), prefix, "", 10)
 		require.NoError(t, err)
 		require.Len(t, all, want, prefix)
@@ -161,4 +161,34 @@ func TestN10WhoIsAsked(t *testing.T) {
 		require.Equal(t, "ann", p.ID)
 		break
 	}
+}
+
+// N7: a picker finds people by the beginning of their ID or of a word of their name, and groups by the
+// beginning of a word, within a limit.
+func TestN7NamesOfADirectory(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	write(t, name, "people:\n  - {id: ann, name: Ann Lee, groups: [tax office, finance]}\n"+
+		"  - {id: lea, groups: [finance]}\n  - {id: bob, name: Bob Cole}\n", time.Now())
+	f, err := people.Open(name, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	for prefix, want := range map[string]string{
+		"le": "ann lea", "ann": "ann", "L": "ann lea", "ole": "", "": "ann bob",
+	} {
+		found, err := f.People(t.Context(), prefix, "", 2)
+		require.NoError(t, err)
+		ids := make([]string, len(found))
+		for i, p := range found {
+			ids[i] = p.ID
+		}
+		require.Equal(t, want, strings.Join(ids, " "), prefix)
+	}
+	for prefix, want := range map[string][]string{"OFF": {"tax office"}, "f": {"finance"}, "ice": nil,
+		"": {"finance", "tax office"}} {
+		groups, err := f.Groups(t.Context(), prefix, 2)
+		require.NoError(t, err)
+		require.Equal(t, want, groups, prefix)
+	}
+	one, err := f.Groups(t.Context(), "", 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"finance"}, one)
 }

@@ -138,13 +138,22 @@ func (s *SCIM) Deputies(ctx context.Context, id string, at time.Time) ([]string,
 	return c.deputies(id, at), nil
 }
 
-// People lists people whose ID or name begins with the prefix.
+// People lists people whose ID, or a word of whose name, begins with the prefix.
 func (s *SCIM) People(ctx context.Context, prefix, after string, limit int) ([]Person, error) {
 	c, err := s.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return c.list(prefix, after, limit), nil
+}
+
+// Groups lists groups of which a word begins with the prefix (Grouped).
+func (s *SCIM) Groups(ctx context.Context, prefix string, limit int) ([]string, error) {
+	c, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.listGroups(prefix, limit), nil
 }
 
 // current returns the content, at most MaxStale old. One caller at a time reads the directory; if

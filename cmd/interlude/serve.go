@@ -25,6 +25,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 var serveVerb = command.Verb{
@@ -277,6 +278,7 @@ func (s *serving) frontEnds(ctx context.Context, c command.Call, h *hostFile, lc
 	if h.Brand != nil {
 		o.Brand, o.SignOut = h.Brand.brand, cmp.Or(h.Brand.SignOut, o.SignOut)
 	}
+	o.Directory, _ = directory.(people.Directory)
 	frontEnd := web.Handler(lc.Client, o)
 	handler, err := h.withProtocols(ctx, frontEnd, lc.Client, log)
 	if err != nil {

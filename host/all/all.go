@@ -33,6 +33,7 @@ import (
 	"github.com/interlude-go/interlude/host/signin"
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -181,6 +182,9 @@ func (h *Host) parts(ctx context.Context, lc *lifecycle.Lifecycle, listener net.
 	options := h.Web
 	if options.Notices == nil && notices != nil {
 		options.Notices = deadLetters{notices}
+	}
+	if options.Directory == nil {
+		options.Directory, _ = h.Lifecycle.Directory.(people.Directory)
 	}
 	frontEnd := web.Handler(lc.Client, options)
 	mux := http.NewServeMux()

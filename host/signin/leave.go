@@ -151,6 +151,14 @@ func (p present) Deputies(ctx context.Context, id string, at time.Time) ([]strin
 	return here, nil
 }
 
+// Groups implements people.Grouped, if the directory does.
+func (p present) Groups(ctx context.Context, prefix string, limit int) ([]string, error) {
+	if grouped, ok := p.all.(people.Grouped); ok {
+		return grouped.Groups(ctx, prefix, limit)
+	}
+	return nil, nil
+}
+
 func (p present) People(ctx context.Context, prefix, after string, limit int) (here []people.Person, _ error) {
 	for {
 		page, err := p.all.People(ctx, prefix, after, limit)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// people counts the use of the server by each person, so that no one person can use it up. It
+// callers counts the use of the server by each person, so that no one person can use it up. It
 // remembers the people with requests or streams, or with a change in this minute.
-type people struct {
+type callers struct {
 	mu      sync.Mutex         // guards the fields below
 	streams int                // of all people
 	of      map[string]*person // by ID
@@ -21,7 +21,7 @@ type person struct{ requests, streams, changes, searches int }
 const maxSearchesEach = 2
 
 // get returns the entry of a person, and a function that ends a use. The caller holds p.mu.
-func (p *people) get(id string) (*person, func(end func(*person))) {
+func (p *callers) get(id string) (*person, func(end func(*person))) {
 	one := p.of[id]
 	if one == nil {
 		one = new(person)
@@ -36,7 +36,7 @@ func (p *people) get(id string) (*person, func(end func(*person))) {
 }
 
 // drop forgets a person without any use. The caller holds p.mu.
-func (p *people) drop(id string, one *person) {
+func (p *callers) drop(id string, one *person) {
 	if *one == (person{}) {
 		delete(p.of, id)
 	}

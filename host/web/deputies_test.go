@@ -2,7 +2,14 @@ package web_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +17,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 // deputies makes Bob the deputy of Ann.
@@ -55,4 +63,65 @@ func TestN10ADeputyAnswersOverHTTP(t *testing.T) {
 	var record web.Record
 	w.send("GET", "/runs/r/questions/1", "ann", "").into(t, &record)
 	require.Equal(t, []string{"bob", "ann"}, []string{record.Actor, record.For})
+}
+
+// N7: names are suggested from the directory, within bounds, to people who may reassign the question
+// and to nobody else; an error of the directory shows no details.
+func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
+	var file strings.Builder
+	file.WriteString("people:\n  - {id: u7, name: Ann Lee, groups: [finance, tax office]}\n")
+	for i := range 30 {
+		fmt.Fprintf(&file, "  - {id: bob%02d, groups: [band-%02d]}\n", i, i)
+	}
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(file.String()), 0o600))
+	directory, err := people.Open(name, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, Directory: directory})
+	require.Equal(t, 201, w.send("POST", "/runs", "carl", `{"id":"r","prompt":"Ship?","ask":{"to":{"users":["ann"]}}}`).
+		status)
+	w.untilAsked("r")
+	find := func(person, q string) answer {
+		return w.send("GET", "/runs/r/questions/1/names?q="+url.QueryEscape(q), person, "")
+	}
+	suggested := func(q string) (names web.Names) {
+		t.Helper()
+		find("ann", q).into(t, &names)
+		return names
+	}
+	ann := []web.Name{{ID: "u7", Name: "Ann Lee"}}
+	require.Equal(t, web.Names{People: ann, Groups: []string{}}, suggested("LEE"))
+	require.Equal(t, web.Names{People: ann, Groups: []string{}}, suggested("u"))
+	require.Equal(t, web.Names{People: []web.Name{}, Groups: []string{"tax office"}}, suggested("off"))
+	b := suggested("b")
+	require.Equal(t, []int{20, 20}, []int{len(b.People), len(b.Groups)})
+	require.Equal(t, web.Names{People: []web.Name{}, Groups: []string{}}, suggested("\" nobody"))
+	require.Equal(t, "NOT_ALLOWED", find("carl", "b").code(t))
+	require.Equal(t, "INVALID_REQUEST", find("ann", "").code(t))
+	require.Equal(t, "INVALID_REQUEST", find("ann", strings.Repeat("a", 65)).code(t))
+	require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/r/questions/2/names?q=b", "ann", "").code(t))
+	var me web.Me
+	w.send("GET", "/me", "ann", "").into(t, &me)
+	require.True(t, me.Directory)
+	require.Equal(t, 201, w.send("POST", "/runs/r/questions/1/reply", "ann", `{"text":"yes"}`).status)
+	require.Equal(t, "NOT_ALLOWED", find("ann", "b").code(t), "settled")
+
+	for _, d := range []people.Directory{nil, &unreadable{}} {
+		w = open(t, lifecycle.Config{}, web.Options{Identify: identify, Directory: d})
+		w.submit("r", "Ship?", "ann")
+		if d == nil {
+			require.Equal(t, web.Names{People: []web.Name{}, Groups: []string{}}, suggested("b"))
+			continue
+		}
+		failed := find("ann", "b")
+		require.Equal(t, "UNAVAILABLE", failed.code(t))
+		require.NotContains(t, string(failed.body), "10.0.0.7")
+	}
+}
+
+// unreadable is a directory that fails.
+type unreadable struct{ people.Directory }
+
+func (*unreadable) People(context.Context, string, string, int) ([]people.Person, error) {
+	return nil, errors.New("dial 10.0.0.7: refused")
 }

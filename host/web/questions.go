@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 type Inbox struct {
@@ -292,6 +293,60 @@ func (d *Server) withWinner(ctx context.Context, c *caller, id string, err error
 		p.Settled.Actor, p.Settled.Via, p.Settled.At = r.Actor, r.Via, r.ResolvedAt
 	}
 	return p
+}
+
+// maxNames limits the suggested people, and the suggested groups.
+const maxNames = 20
+
+// Names are people and groups of the host's directory.
+type Names struct {
+	People []Name   `json:"people" nullable:"false"`
+	Groups []string `json:"groups" nullable:"false"`
+}
+
+// Name is a person of the host's directory.
+type Name struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+}
+
+type namesInput struct {
+	QuestionPath
+	Q string `query:"q" required:"true" minLength:"1" maxLength:"64" doc:"The beginning of an id or of a word of a name, ignoring case. At most 20 people and 20 groups are suggested."`
+}
+
+func (d *Server) names(ctx context.Context, c *caller, in *namesInput) (*body[Names], error) {
+	left, err := d.countSearch(c)
+	if err != nil {
+		return nil, err
+	}
+	defer left()
+	record, err := c.client.Question(ctx, in.ID, in.Question)
+	if err != nil {
+		return nil, err
+	}
+	actor := c.client.WithPrincipals(ctx, c.actor)
+	if record.Resolution != "" || !showQuestion(&record.Question, actor, c.client.Now()).MayReassign {
+		return nil, newProblem(http.StatusForbidden, "NOT_ALLOWED", "Names are suggested only to people who may "+
+			"reassign this question now.")
+	}
+	out := Names{[]Name{}, []string{}}
+	if d.opts.Directory == nil {
+		return &body[Names]{out}, nil
+	}
+	found, err := d.opts.Directory.People(ctx, in.Q, "", maxNames)
+	if grouped, ok := d.opts.Directory.(people.Grouped); ok && err == nil {
+		out.Groups, err = grouped.Groups(ctx, in.Q, maxNames)
+	}
+	if err != nil {
+		d.log.Warn("web: the directory cannot be searched", "err", err)
+		return nil, newProblem(http.StatusServiceUnavailable, "UNAVAILABLE", "The directory cannot be searched now.")
+	}
+	for i := range found[:min(len(found), maxNames)] {
+		out.People = append(out.People, Name{found[i].ID, found[i].Name})
+	}
+	out.Groups = append([]string{}, out.Groups[:min(len(out.Groups), maxNames)]...)
+	return &body[Names]{out}, nil
 }
 
 type claimInput struct {

@@ -23,12 +23,14 @@ type Me struct {
 	SignOut string `json:"sign_out,omitempty" doc:"The address at which the person signs out."`
 	// Remember is lifecycle.Config.Remember.
 	Remember int64 `json:"remember,omitempty" doc:"How long an approval may also count for later calls, in seconds; missing: not allowed."`
+	// Directory reports whether Options.Directory is set.
+	Directory bool `json:"directory" doc:"Whether the server suggests names for reassigning a question."`
 }
 
 func (d *Server) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
 	groups := append([]string{}, c.actor.Groups...)
 	return &body[Me]{Me{c.actor.ID, groups, c.actor.Via, d.opts.Identify != nil, d.opts.SignOut,
-		int64(c.client.MaxRemember() / time.Second)}}, nil
+		int64(c.client.MaxRemember() / time.Second), d.opts.Directory != nil}}, nil
 }
 
 // NewRun is a run to submit. The submitter is the caller.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/host/reqbody"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 // Options configure a Handler. The zero Options serve only this machine, under /interlude/.
@@ -38,6 +39,9 @@ type Options struct {
 	// the caller. Prepare should be deterministic: otherwise a repeated request conflicts with the
 	// first.
 	Prepare func(*http.Request, *lifecycle.Spec) error
+	// Directory suggests people and groups to the person who reassigns a question; see people.Grouped.
+	// Nil: names are only typed. Package host/all sets it if lifecycle.Config.Directory is one.
+	Directory people.Directory
 	// Notices lets operators see notices that were not accepted, and send them again. Nil: there are
 	// none.
 	Notices Notices
@@ -87,7 +91,7 @@ type Server struct {
 	sameSite *http.CrossOriginProtection
 	origins  map[string]bool
 	files    map[string]file // of the page, by name
-	people   people
+	people   callers
 	reading  chan struct{}   // holds maxFilesRead
 	warnOnce sync.Once       // for the warning about a missing Identify
 	life     context.Context // ends with Close
@@ -99,7 +103,7 @@ type Server struct {
 func Handler(client *lifecycle.Client, opts Options) *Server {
 	d := &Server{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
-		people: people{of: make(map[string]*person)}, reading: make(chan struct{}, maxFilesRead)}
+		people: callers{of: make(map[string]*person)}, reading: make(chan struct{}, maxFilesRead)}
 	d.log = d.opts.Logger
 	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {

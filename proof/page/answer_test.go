@@ -2,13 +2,20 @@ package page_test
 
 import (
 	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/web"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/people"
 )
 
 // L1: waiting questions are listed, live, and answered in place; the agent gets the pressed choice.
@@ -212,6 +219,48 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 	ada.sees("This question is not for you. Its audience: eve.")
 	eve := w.open("eve", "")
 	eve.sees("How do we book this?")
+}
+
+// N7: whoever reassigns a question picks people and groups from the directory by keys alone, or types
+// names that it does not have.
+func TestN7NamesArePickedFromTheDirectory(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(`people:
+  - {id: u-17, name: "Eve Ada\u202eLee", groups: [tax office, finance]}
+  - {id: u-18, name: Eve Miller, groups: [sales]}
+  - {id: u-19, name: Carl Evers}
+`), 0o600))
+	directory, err := people.Open(name, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	w := openWorldOf(t, lifecycle.Config{}, web.Options{Directory: directory})
+	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
+	ada := w.open("ada", "#/inbox/r/1")
+	ada.press("Reassign")
+	ada.write("People", "eve")
+	const options = `[...document.querySelectorAll("[role=option]")].map((e) => e.innerText.trim()).join("|")`
+	ada.until(options + ` === "Eve AdaU+202ELee u-17|Eve Miller u-18|Carl Evers u-19"`)
+	ada.do(chromedp.KeyEvent(kb.ArrowDown + kb.ArrowDown))
+	ada.until(`document.activeElement.getAttribute("aria-activedescendant") ===
+		document.querySelector("[role=option][aria-selected=true]").id`)
+	ada.pictures("names")
+	ada.accessibleInBoth("suggested names")
+	ada.do(chromedp.KeyEvent(kb.Enter))
+	ada.until(`document.querySelector(".names .chip").innerText === "Eve Miller ×"`)
+	ada.do(chromedp.KeyEvent("mallory" + kb.Enter + "zoe" + kb.Enter + kb.Backspace))
+	ada.write("Groups", "off")
+	ada.until(options + ` === "tax office"`)
+	ada.run(`document.querySelector("[role=option]").dispatchEvent(new MouseEvent("mousedown", { bubbles: true,
+		cancelable: true }))`)
+	ada.until(`[...document.querySelectorAll(".names .chip")].map((e) => e.innerText).join() ===
+		"Eve Miller ×,mallory ×,tax office ×"`)
+	ada.pictures("names-picked")
+	ada.accessibleInBoth("picked names")
+	ada.press("Reassign now")
+	ada.sees("This question is not for you.")
+	run, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, &lifecycle.Audience{Users: []string{"u-18", "mallory"}, Groups: []string{"tax office"}},
+		run.Open[0].To)
 }
 
 // K7: the page shows what happens without an answer, and counts down.

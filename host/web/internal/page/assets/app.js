@@ -92,7 +92,8 @@ function route() {
   set(byID("detail"), opened ? h("a", { class: "back", href: `#/${list}` }, T.backToList) : null, node);
   if (view === "inbox" && run && question) {
     panel = new QuestionPanel(node, run, question, { known: () => inbox.find(run, question),
-      next: () => inbox.next(), answered: () => go(inbox.next()?.href), remember: me.remember });
+      next: () => inbox.next(), answered: () => go(inbox.next()?.href), remember: me.remember,
+      directory: me.directory });
   } else if (view === "several") {
     panel = new SeveralPanel(node, { questions: () => inbox.pickedQuestions(), drop: (q) =>
       inbox.pick(`${q.run_id}/${q.question.id}`, false), done: () => {} });

@@ -315,6 +315,11 @@ export const english = {
   people: "People",
   groups: "Groups",
   namesHelp: "Names, separated by commas.",
+  pickHelp: "Type the beginning of a name, and pick one; or type a whole name, and press Enter.",
+  suggested: (n) => `${plural(n, "name is", "names are")} suggested. Use the arrow keys.`,
+  nameAdded: (name) => `${visible(name)} is added.`,
+  nameRemoved: (name) => `${visible(name)} is removed.`,
+  removeName: (name) => `Remove ${visible(name)}`,
   nameSomebody: "Name at least one person or group.",
   reassigned: "Reassigned.",
 

@@ -317,6 +317,12 @@ export const german = {
   people: "Personen",
   groups: "Gruppen",
   namesHelp: "Namen, durch Kommas getrennt.",
+  pickHelp: "Schreiben Sie den Anfang eines Namens und wählen Sie einen aus. Oder schreiben Sie den ganzen Namen und " +
+    "drücken Sie die Eingabetaste.",
+  suggested: (n) => `${plural(n, "Name wird", "Namen werden")} vorgeschlagen. Nehmen Sie die Pfeiltasten.`,
+  nameAdded: (name) => `${visible(name)} ist hinzugefügt.`,
+  nameRemoved: (name) => `${visible(name)} ist entfernt.`,
+  removeName: (name) => `${visible(name)} entfernen`,
   nameSomebody: "Nennen Sie mindestens eine Person oder Gruppe.",
   reassigned: "Weitergegeben.",
 

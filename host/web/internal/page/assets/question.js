@@ -8,12 +8,13 @@ import { argumentsView } from "./approval.js";
 import { changesView } from "./diff.js";
 import { filesView } from "./files.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
-import { announce, button, h, newID, prose, said, set, shown } from "./dom.js";
+import { announce, button, h, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { forget, hold, onReply, replyTo, resume, undoButton } from "./outbox.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { entitle, written } from "./markdown.js";
+import { NamesField, suggester } from "./names.js";
 import { visible } from "./visible.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
@@ -24,9 +25,9 @@ export const glance = 300; // milliseconds in which a key pressed for the questi
 export class QuestionPanel {
   // known returns the question from the inbox, for people who may answer a run's question but not view the run. next
   // returns the question that follows in the list, and answered is called after an answer by keys. remember is
-  // for Answer.
-  constructor(node, run, id, { known, next, answered, remember }) {
-    Object.assign(this, { node, run, id, known, next, answered, remember, path: questionPath(run, id) });
+  // for Answer. directory says whether the server suggests names.
+  constructor(node, run, id, { known, next, answered, remember, directory }) {
+    Object.assign(this, { node, run, id, known, next, answered, remember, directory, path: questionPath(run, id) });
     this.question = null; // as displayed
     this.settled = false;
     this.records = new Map(); // settled questions that were read, by number; they never change
@@ -414,18 +415,11 @@ export class QuestionPanel {
 
   reassignment(act) {
     const { question } = this;
-    const field = (label, help) => {
-      const id = newID("to");
-      const control = h("input", { type: "text", id, autocomplete: "off", "aria-describedby": id + "-help" });
-      return [control, h("div", { class: "field" }, h("label", { for: id }, label), h("p", { class: "help",
-        id: id + "-help" }, help), control)];
-    };
-    const [users, usersField] = field(T.people, T.namesHelp);
-    const [groups, groupsField] = field(T.groups, T.namesHelp);
-    const names = (control) => control.value.split(",").map((name) => name.trim()).filter(Boolean);
-    return h("details", { class: "reassign" }, h("summary", null, T.reassign), usersField, groupsField,
+    const search = this.directory ? suggester(this.path) : null;
+    const [users, groups] = [new NamesField("people", search), new NamesField("groups", search)];
+    return h("details", { class: "reassign" }, h("summary", null, T.reassign), users.node, groups.node,
       h("div", { class: "buttons" }, button(T.reassignNow, "", () => {
-        const to = { users: names(users), groups: names(groups) };
+        const to = { users: users.names(), groups: groups.names() };
         if (!to.users.length && !to.groups.length) {
           users.focus();
           return this.say("warn", T.nameSomebody);
