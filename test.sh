@@ -13,40 +13,69 @@ export RAPID_SEED=${RAPID_SEED:-1}
 sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./host/render ./host/web/internal/page/gen
 	./interaction ./internal/arch ./internal/docs ./internal/plainjson ./internal/reqmap ./lifecycle/internal/decide
 	./proof/licences ./proof/systems ./slots ./store/internal/entry)
-# These packages have long tests with a single goroutine, or with concurrency that other tests check. Without the race
-# detector the tests run in full; with it, in a shorter form or not at all. On PostgreSQL the full form is also
-# shortened (-short), because each step waits for the server. With the race detector, stories and requirements run on
-# memory only.
+# interlude-bench measures what other tests check with the detector.
+measuring=(./cmd/interlude-bench)
 skip=()
-go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}"
-if [[ " $* " != *" -run"* ]]; then
-	go test -timeout 20m "$@" -run '^TestRequirements$|^TestRequirementsOnMemory$/G3|^TestStories$|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte' \
-		./lifecycle ./store/sqlite ./proof/crash ./proof/disk
-	go test -timeout 20m "$@" -short -run '^TestRequirements$|^TestStories$|TestStorePassesTheSuite/machine' ./store/postgres
-	skip=(-skip '^TestStories$')
-fi
+[[ " $* " == *" -run"* ]] || skip=(-skip '^TestStories$')
 . .ci/race.sh
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
 export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
-# engine/adk needs a newer Go than the others, and is not of the workspace. What both import is compiled once: flags and versions are the same.
-if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
-	(cd engine/adk && GOWORK=off go test "${race[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)
-elif [ "${CI:-}" = true ]; then
-	echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
-	exit 1
-else
-	echo "test.sh: the tests of engine/adk are not run: it needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer"
-fi
+
+# unwatched tests without the race detector: the packages above, and long tests with a single goroutine or with
+# concurrency that other tests check. There they run in full; with the detector, in a shorter form or not at all. On
+# PostgreSQL the full form is also shortened (-short), because each step waits for the server. With the detector,
+# stories and requirements run on memory only.
+unwatched() {
+	go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}" "${measuring[@]}"
+	[[ " $* " != *" -run"* ]] || return 0
+	go test -timeout 20m "$@" -run '^TestRequirements$|^TestRequirementsOnMemory$/G3|^TestStories$|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte|TestN3EveryForm' \
+		./lifecycle ./store/sqlite ./proof/crash ./proof/disk ./cmd/internal/console
+	go test -timeout 20m "$@" -short -run '^TestRequirements$|^TestStories$|TestStorePassesTheSuite/machine' ./store/postgres
+}
+
+# outside tests engine/adk, which needs a newer Go than the others and is not in the workspace. What both import is
+# compiled once: flags and versions are the same.
+outside() {
+	if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
+		(cd engine/adk && GOWORK=off go test "${race[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)
+	elif [ "${CI:-}" = true ]; then
+		echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
+		return 1
+	else
+		echo "test.sh: the tests of engine/adk are not run: it needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer"
+	fi
+}
+
 # The slowest modules run first, so that none runs alone at the end. The others run in the reverse order of the
 # workspace.
 modules=()
 while read -r module; do modules=("$module/..." ${modules[@]+"${modules[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 packages=(./store/postgres/... ./engine/acp/... ./proof/page ./engine/agents/... ./lifecycle)
 tested=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${modules[@]}") # its failure ends the script, unlike below
-while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$tested" | grep -vxFf <(printf '%s\n' "${sequential[@]}"))
+while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$tested" | grep -vxFf <(printf '%s\n' "${sequential[@]}" "${measuring[@]}"))
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
-# Many tests wait for other processes and for disks: two packages more than there are processors keep these busy.
+# Many tests wait for other processes and for disks: two packages more than there are processors keep these busy, and
+# so do the tests without the detector, which run at the same time. Their output comes at the end.
 # Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
-exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}"
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+set -m # each has a process group, to which signals are passed on
+(unwatched "$@"; outside "$@") >"$output" 2>&1 &
+unwatched=$!
+go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
+watched=$!
+set +m
+stop() {
+	kill "-$1" -- -$unwatched -$watched 2>/dev/null || true
+	wait
+	cat "$output"
+	exit 1
+}
+for signal in INT QUIT TERM; do trap "stop $signal" $signal; done
+status=0
+wait $watched || status=$?
+wait $unwatched || status=$?
+cat "$output"
+exit $status

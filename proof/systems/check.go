@@ -22,17 +22,17 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedTypesSizes | packages.NeedModule
 
-// faults returns the faults of the packages on the system: GOOS, or GOOS/GOARCH. The packages are
-// named relative to the folder.
-func faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
+// faults returns the faults of the packages on the system: GOOS, or GOOS/GOARCH, with the build tags.
+// The packages are named relative to the folder.
+func faults(ctx context.Context, dir, system, tags string, patterns ...string) ([]string, error) {
 	l, err := findLibraries(ctx, system)
 	if err != nil {
 		return nil, err
 	}
-	return l.faults(ctx, dir, system, patterns...)
+	return l.faults(ctx, dir, system, tags, patterns...)
 }
 
-func (l libraries) faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
+func (l libraries) faults(ctx context.Context, dir, system, tags string, patterns ...string) ([]string, error) {
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	goos, goarch, hasArch := strings.Cut(system, "/")
 	if env = append(env, "GOOS="+goos); hasArch {
@@ -40,7 +40,7 @@ func (l libraries) faults(ctx context.Context, dir, system string, patterns ...s
 	}
 	pkgs, err := packages.Load(&packages.Config{
 		Context: ctx, Mode: mode, Dir: dir, Tests: true, ParseFile: l.parse,
-		Env: env,
+		Env: env, BuildFlags: []string{"-tags=" + tags},
 	}, patterns...)
 	if err != nil {
 		return nil, err

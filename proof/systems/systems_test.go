@@ -31,15 +31,15 @@ func TestFaultsOfASystemAreFound(t *testing.T) {
 		"windows": "m_windows.go:3:19: cannot use twice(2)", "darwin": "m_darwin_test.go:3:20: self-assignment of n",
 		"linux/386": "m_linux.go:3:19: cannot use 1 << 31",
 	} {
-		found, err := faults(t.Context(), dir, system, "./...")
+		found, err := faults(t.Context(), dir, system, "", "./...")
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.Contains(t, found[0], want)
-		found, err = faults(t.Context(), dir, system, "./sound")
+		found, err = faults(t.Context(), dir, system, "", "./sound")
 		require.NoError(t, err)
 		require.Empty(t, found)
 	}
-	found, err := faults(t.Context(), dir, "windows", "./gone")
+	found, err := faults(t.Context(), dir, "windows", "", "./gone")
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 }
@@ -62,7 +62,7 @@ func TestFaultsOfLibrariesAreFound(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	check := func(system string) []string {
-		found, err := faults(t.Context(), dir, system, "./...")
+		found, err := faults(t.Context(), dir, system, "", "./...")
 		require.NoError(t, err)
 		return found
 	}

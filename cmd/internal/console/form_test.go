@@ -2,8 +2,10 @@ package console_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -79,8 +82,13 @@ func TestN3EachFormTakesItsValuesExactly(t *testing.T) {
 // N3: every form accepts its values as JSON, whatever its schema.
 func TestN3EveryFormCanBeWrittenAsJSON(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
-	for name, c := range formCases(t) {
+	number, cases := 0, formCases(t)
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
 		for i, want := range c.Examples {
+			if number++; number%sample.Raced(8) != 0 {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				run := name + string(rune('a'+i))
 				o.asks(run, engine.Question{Kind: engine.FillFields, Prompt: "Fill in", Schema: c.Schema})
