@@ -129,7 +129,7 @@ func TestMachineAgreesInEveryCell(t *testing.T) {
 			})
 		}
 	}
-	require.Equal(t, (6+1)*(20+1), cells)
+	require.Equal(t, (6+1)*(21+1), cells)
 	require.Greater(t, probes, 150)
 }
 
@@ -218,7 +218,7 @@ func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
 		}
 	}
 	walk(1<<slices.Index(states, l.Submission.To), 0)
-	require.Equal(t, 1+20+400+8000+160_000+3_200_000+64_000_000, sequences)
+	require.Equal(t, 1+21+441+9261+194_481+4_084_101+85_766_121, sequences)
 }
 
 // G3: random longer sequences with any facts.

@@ -67,6 +67,7 @@ func eventLaws() []law {
 			"[interaction.default.timeout "+changed+"]")},
 		{"K7 a step stands alone", expect("interaction.step", "[user.input.reminder? user.input.escalated?]")},
 		{"K7 an end that is moved stands alone", expect("interaction.changed", "[interaction.changed]")},
+		{"N7 a note has one event", expect("interaction.noted", "[interaction.noted]")},
 		{"F6 the final message precedes success", expect("turn.succeeded", "["+final+warnings+changed+"]")},
 		{"F6 the final message precedes failure", expect("turn.failed", "["+final+warnings+changed+"]")},
 		{"D3 an ended wait may come with warnings", expect("interaction.wait.timeout", "["+warnings+changed+"]")},
@@ -77,7 +78,7 @@ func eventLaws() []law {
 				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded", "run.blocked",
 				"run.unblocked", "interaction.recorded", "interaction.closed", "user.input.reminder",
 				"user.input.escalated", "interaction.default.timeout", "interaction.changed",
-				"interaction.forgotten")
+				"interaction.forgotten", "interaction.noted")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{

@@ -65,6 +65,8 @@ var arrows = []arrow{
 		[]string{"pending_matches", "deadline_passed", "own_wait"}, nil, "waiting_user", "keep", ""},
 	{"K7 an end that is moved changes no state", "waiting_user", "interaction.changed", []string{"pending_matches"},
 		nil, "waiting_user", "keep", ""},
+	{"N7 a note changes no state", "waiting_user", "interaction.noted", []string{"pending_matches"}, nil,
+		"waiting_user", "keep", ""},
 	{"I12 a lenient wait ends at its limit", "waiting_user", "interaction.wait.timeout", []string{"pending_matches",
 		"deadline_passed", "wait_decides"}, []string{"wait_fails", "auto_decision_left"}, "failed", "release",
 		"INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED"},
@@ -201,13 +203,13 @@ func stateLaws() []law {
 		{"A2 a run begins in the queue, without a slot", func(l *Lifecycle) string {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
-		{"A3 twelve events, J2 one more, J5 three, K2 one and K7 three", func(l *Lifecycle) string {
+		{"A3 twelve events, J2 one more, J5 three, K2 one, K7 three and N7 one", func(l *Lifecycle) string {
 			return same(Names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
 				"interaction.reply.accepted", "interaction.auto_decide.timeout",
 				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 				"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked",
 				"run.given_up", "interaction.recorded", "interaction.step", "interaction.default.timeout",
-				"interaction.changed")
+				"interaction.changed", "interaction.noted")
 		}},
 		{"A6 an automatic run never waits", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, facts Facts, t *Transition, _ string) string {

@@ -195,18 +195,18 @@ func TestK5PeopleUpToTheirBounds(t *testing.T) {
 	require.NoError(t, vote.ValidateFor(payment(2, 0)))
 	q, odd := Normalize(payment(MaxNeed, MaxNeed))
 	require.Empty(t, odd)
-	require.Equal(t, []int32{MaxNeed, MaxNeed}, []int32{q.Need, q.Rejects})
+	require.Equal(t, []int8{MaxNeed, MaxNeed}, []int8{q.Need, q.Rejects})
 	q, odd = Normalize(payment(0, 2))
 	require.Empty(t, odd)
-	require.Equal(t, int32(2), q.Rejects)
+	require.Equal(t, int8(2), q.Rejects)
 	for _, wrong := range []Question{payment(MaxNeed+1, 2), payment(2, -1)} {
 		need, rejects := wrong.Need, wrong.Rejects
 		q, _ = Normalize(wrong)
 		require.Equal(t, &Audience{}, q.To)
 		if need == 2 {
-			require.Equal(t, []int32{2, MaxNeed}, []int32{q.Need, q.Rejects})
+			require.Equal(t, []int8{2, MaxNeed}, []int8{q.Need, q.Rejects})
 		} else {
-			require.Equal(t, []int32{MaxNeed, rejects}, []int32{q.Need, q.Rejects})
+			require.Equal(t, []int8{MaxNeed, rejects}, []int8{q.Need, q.Rejects})
 		}
 	}
 	require.Nil(t, q.VoteOf(Actor{ID: "ada"}))

@@ -79,11 +79,9 @@ type Question struct {
 	// To is the audience; nil: everybody.
 	To *Audience `json:"to,omitempty"`
 
-	// Need is the number of people who must approve an Approval, and Rejects the number who must
-	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above
-	// one, people can only approve or reject, not edit or claim.
-	Need    int32 `json:"need,omitempty"`
-	Rejects int32 `json:"rejects,omitempty"`
+	// Notes are people's notes on the question, also once it is settled; nil: none. They are not part
+	// of the Digest. The run sets them.
+	Notes *Notes `json:"notes,omitempty"`
 	// Votes lists the decisions so far on an approval by several people, oldest first; once
 	// settled, including the last one. The run sets it.
 	Votes []Vote `json:"votes,omitempty"`
@@ -101,9 +99,15 @@ type Question struct {
 	// states the policy.
 	Wait *Wait `json:"wait,omitempty"`
 	// Fired counts the executed steps of the Wait. EndsAt is its end; zero: never. The run sets
-	// both. Fired, Need and Rejects are int32 to keep a Record small (TestARecordIsSmall).
+	// both. Fired, Need and Rejects are int8 to keep a Record small (TestARecordIsSmall).
 	EndsAt time.Time `json:"ends_at,omitzero"`
-	Fired  int32     `json:"steps_fired,omitempty"`
+	Fired  int8      `json:"steps_fired,omitempty"`
+
+	// Need is the number of people who must approve an Approval, and Rejects the number who must
+	// reject it; 0: one. Each is at most MaxNeed, and each person counts once. If either is above
+	// one, people can only approve or reject, not edit or claim.
+	Need    int8 `json:"need,omitempty"`
+	Rejects int8 `json:"rejects,omitempty"`
 
 	// AlsoText lets a form or an approval take text as well.
 	AlsoText bool `json:"also_text,omitempty"`
@@ -117,9 +121,10 @@ type Question struct {
 	HiddenFor uint16 `json:"hidden_for,omitempty"`
 }
 
-// Unasked returns the question without its votes, claim, policy, and the progress and end of its
-// wait. It keeps the current audience, and shares memory with q.
+// Unasked returns the question without its notes, votes, claim, policy, and the progress and end of
+// its wait. It keeps the current audience, and shares memory with q.
 func (q Question) Unasked() Question {
+	q.Notes = nil
 	q.Votes, q.Claim, q.Fired, q.EndsAt, q.HiddenFor = nil, nil, 0, time.Time{}, 0
 	return q
 }

@@ -195,7 +195,7 @@ func ValidateVoters(q Question) error {
 // out of range is for no one, and the number becomes MaxNeed: even after a reassignment, one or two
 // people never decide for many.
 func (n *normalizer) votes(q *Question) {
-	q.Votes, q.Claim = nil, nil
+	q.Notes, q.Votes, q.Claim = nil, nil, nil
 	switch err := ValidateVotes(int(q.Need), int(q.Rejects)); {
 	case q.Need == 0 && q.Rejects == 0:
 		return
@@ -204,7 +204,7 @@ func (n *normalizer) votes(q *Question) {
 	case err != nil:
 		n.diagnose(fsm.WarnAskUserMalformed, "the approval is to be decided by "+err.Error()+"; nobody may decide it")
 		q.To = &Audience{}
-		for _, people := range []*int32{&q.Need, &q.Rejects} {
+		for _, people := range []*int8{&q.Need, &q.Rejects} {
 			if ValidateVotes(int(*people), 0) != nil {
 				*people = MaxNeed
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func payment(need, rejects int32) Question {
+func payment(need, rejects int8) Question {
 	return Question{ID: 1, Kind: Approval, Prompt: "Pay?", Subject: &Subject{Tool: "pay"}, Need: need, Rejects: rejects}
 }
 
@@ -20,8 +20,8 @@ func ballot(actor string, d Decision) Reply {
 // K5: an approval is settled with the vote that completes the number of approvals or rejections, in
 // any order, and each person counts once.
 func TestK5VotesAreCountedByPerson(t *testing.T) {
-	for need := range int32(4) {
-		for rejects := range int32(4) {
+	for need := range int8(4) {
+		for rejects := range int8(4) {
 			q := payment(need, rejects)
 			require.Equal(t, need > 1 || rejects > 1, q.DecidedBySeveral())
 			if !q.DecidedBySeveral() {
@@ -103,7 +103,7 @@ func TestK5AnAnswerSaysWhoHasVoted(t *testing.T) {
 func TestK5WhatAnEngineNeeds(t *testing.T) {
 	q, diagnostics := Normalize(payment(2, 3))
 	require.Empty(t, diagnostics)
-	require.Equal(t, []int32{2, 3}, []int32{q.Need, q.Rejects})
+	require.Equal(t, []int8{2, 3}, []int8{q.Need, q.Rejects})
 	q, diagnostics = Normalize(Question{Prompt: "?", Need: 2, Votes: []Vote{{Actor: "ada"}}})
 	require.Len(t, diagnostics, 1)
 	require.Equal(t, []int{0, 0}, []int{int(q.Need), len(q.Votes)})
@@ -154,11 +154,11 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	board := &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
 	yes, no := []Reply{ballot("ada", Approve)}, ballot("bob", Reject)
 	for name, tc := range map[string]struct {
-		need, rejects int32
+		need, rejects int8
 		votes         []Reply
 		to            Audience
 		wait          *Wait
-		fired         int32
+		fired         int8
 		fault         string
 	}{
 		"who is missing":         {2, 0, yes, users("bob"), nil, 0, ""},

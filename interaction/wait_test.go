@@ -73,7 +73,7 @@ func TestK7StepsAndEndsComeInTheirOrder(t *testing.T) {
 	q.StartWait()
 	require.Equal(t, []any{asked.Add(time.Minute), true}, []any{q.NextDue(), q.StepDue()})
 	second := q.Fire()
-	require.Equal(t, []int32{0, 1}, []int32{q.Fired, second.Fired}, "the question before stays as it was")
+	require.Equal(t, []int8{0, 1}, []int8{q.Fired, second.Fired}, "the question before stays as it was")
 	require.Equal(t, asked.Add(2*time.Minute), second.NextDue())
 	moved := second
 	moved.EndsAt = asked.Add(2 * time.Minute)

@@ -256,6 +256,12 @@ type Memory = interaction.Memory
 // Ruling is [interaction.Ruling]: what a Policy decides.
 type Ruling = interaction.Ruling
 
+// Notes is [interaction.Notes]: the notes on a question.
+type Notes = interaction.Notes
+
+// Note is [interaction.Note]: a person's note on an open question.
+type Note = interaction.Note
+
 // Wait is [interaction.Wait]: how long a question waits, and what follows.
 type Wait = interaction.Wait
 

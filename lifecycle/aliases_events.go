@@ -24,6 +24,7 @@ const (
 	TypeDefaultTaken        = fcmp.TypeDefaultTaken
 	TypeChanged             = fcmp.TypeChanged
 	TypeForgotten           = fcmp.TypeForgotten
+	TypeNoted               = fcmp.TypeNoted
 	TypeUnblocked           = fcmp.TypeUnblocked
 )
 
@@ -67,6 +68,7 @@ const (
 	TriggerInteractionStep              Trigger = fsm.EventInteractionStep
 	TriggerInteractionDefaultTimeout    Trigger = fsm.EventInteractionDefaultTimeout
 	TriggerInteractionChanged           Trigger = fsm.EventInteractionChanged
+	TriggerInteractionNoted             Trigger = fsm.EventInteractionNoted
 )
 
 // Terminal is [fcmp.Terminal]: how a run ended.
@@ -111,6 +113,9 @@ type Closed = fcmp.Closed
 
 // Changed is [fcmp.Changed]: the data of TypeChanged.
 type Changed = fcmp.Changed
+
+// Noted is [fcmp.Noted]: the data of TypeNoted.
+type Noted = fcmp.Noted
 
 // Forgotten is [fcmp.Forgotten]: the data of TypeForgotten.
 type Forgotten = fcmp.Forgotten

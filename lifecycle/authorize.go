@@ -28,6 +28,9 @@ const (
 	// ActionOverrule is Release or Reassign by an actor without that right: another person has claimed
 	// the Question, or the actor is not in its audience. Without an Authorize only the host may.
 	ActionOverrule Action = "overrule"
+	// ActionNote is Note; Question is the one with the note. Without an Authorize only the host and the
+	// question's audience may.
+	ActionNote Action = "note"
 	// ActionRemember is checked after ActionReply if Reply.Remember is set; Question is the same.
 	ActionRemember Action = "remember"
 	ActionForget   Action = "forget" // Forget

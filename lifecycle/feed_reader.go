@@ -279,8 +279,8 @@ func (r *feedReader) audienceOf(ctx context.Context, e *Event) (*Audience, bool,
 		To     *Audience `json:"to"`
 	}
 	switch e.Type {
-	case TypeInputRequired, TypeEscalated, TypeReminder, TypeChanged, TypeRecorded, TypeReplyAccepted, TypeAutoDecided,
-		TypeDefaultTaken, TypeClosed:
+	case TypeInputRequired, TypeEscalated, TypeReminder, TypeChanged, TypeNoted, TypeRecorded, TypeReplyAccepted,
+		TypeAutoDecided, TypeDefaultTaken, TypeClosed:
 	default:
 		return nil, false, nil
 	}

@@ -98,7 +98,7 @@ func (s *Spec) validatePeople() *SpecError {
 	}
 	q := Question{Subject: &interaction.Subject{}}
 	decide.Address(s.Ask, s.Submitter, &q)
-	q.Wait, q.Need, q.Rejects = s.Ask.Wait, int32(s.Ask.Need), int32(s.Ask.Rejects)
+	q.Wait, q.Need, q.Rejects = s.Ask.Wait, int8(s.Ask.Need), int8(s.Ask.Rejects)
 	if !interaction.Enough(1, q.To) {
 		return &SpecError{"Ask", decide.ForNobody + " but the submitter, who is excepted", decide.WantSomebody, nil}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
@@ -96,12 +97,75 @@ func (c *Client) Reassign(ctx context.Context, id string, question int, from *Au
 	})
 }
 
+// NoteReceipt confirms a note.
+type NoteReceipt struct {
+	Number  int // of the note, from 1 for each question
+	NotedAt time.Time
+	// Replayed: a note with the same Key and text was accepted before, and this call changed nothing.
+	Replayed bool
+}
+
+// Note adds a note to an open question, without deciding it: of the note, the caller sets Text and
+// Key. Notes stay with the question, also when it is reassigned and after it is settled; a fork does
+// not inherit them. With a Key the call is idempotent, even after the question was settled. Allowed
+// for the current audience, for the zero Actor, and for actors whom Authorize allows ActionNote.
+//
+// Errors, with nothing written: ErrNotFound, ErrNotAllowed, ErrNotAsked, ErrNotDeputy, ErrNotWaiting,
+// ErrSettled, ErrKeyConflict, ErrTooMany (interaction.MaxNotes, MaxNotesTogether), and an
+// *ArgumentError for an invalid Text or Key. After any other error call again with the same Key.
+func (c *Client) Note(ctx context.Context, id string, question int, note Note) (NoteReceipt, error) {
+	if err := c.checkQuestionCall(ctx, id, question); err != nil {
+		return NoteReceipt{}, err
+	}
+	var fault *FieldError
+	if err := interaction.ValidateNote(note.Text, note.Key); errors.As(err, &fault) {
+		return NoteReceipt{}, &ArgumentError{"note." + fault.Field, fault.Value, fault.Want, nil}
+	}
+	var receipt NoteReceipt
+	err := c.changeOpenQuestion(ctx, id, question, questionChange{
+		action: ActionNote,
+		reader: true,
+		right: func(q *Question, by Actor, _ time.Time) error {
+			if !q.To.Admits(by) {
+				return &NotAskedError{ID: question, Actor: by, To: *q.To.Clone()}
+			}
+			return nil
+		},
+		repeated: func(q *Question, by Actor) (bool, error) {
+			earlier := q.Notes.Keyed(note.Key)
+			if earlier == nil {
+				return false, nil
+			}
+			if earlier.Text != note.Text || !earlier.By(by) {
+				return true, fmt.Errorf("%w: key %q is the key of another note on question %d of run %s",
+					ErrKeyConflict, note.Key, question, id)
+			}
+			number := 1 + slices.IndexFunc(q.Notes.List, func(n Note) bool { return n.Key == note.Key })
+			receipt = NoteReceipt{Number: number, NotedAt: earlier.NotedAt, Replayed: true}
+			return true, nil
+		},
+		change: func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error) {
+			receipt = NoteReceipt{Number: len(q.Notes.All()) + 1, NotedAt: now}
+			return decide.Note(run, q, by, note.Text, note.Key, now)
+		},
+	})
+	if err != nil {
+		return NoteReceipt{}, err
+	}
+	return receipt, nil
+}
+
 // questionChange is a command that changes an open question. Its functions get the question as just
 // read, and the actor with a deputy's principal.
 type questionChange struct {
 	action Action
 	// right says why the actor has no right to the change, unless nil; see actionOrOverrule.
 	right func(q *Question, by Actor, now time.Time) (refusal error)
+	// reader: an actor without the right may do it if Authorize allows the action itself.
+	reader bool
+	// repeated reports whether the change was made before, and why it is refused then; nil: it is
+	// made each time.
+	repeated func(q *Question, by Actor) (bool, error)
 	// change returns the commit, or nil if nothing changes.
 	change func(run *Run, q *Question, by Actor, now time.Time) (*store.Commit, error)
 }
@@ -129,7 +193,13 @@ func (c *Client) changeOpenQuestion(ctx context.Context, id string, question int
 		}
 		q := status.question
 		if !status.open {
-			return nil, cmp.Or(c.allow(ctx, action, run, q), status.refusal)
+			refusal := status.refusal
+			if command.repeated != nil && q != nil {
+				if known, err := command.repeated(q, c.actor); known {
+					refusal = err
+				}
+			}
+			return nil, cmp.Or(c.allow(ctx, action, run, q), refusal)
 		}
 		by := c.actor
 		now := decide.Later(c.proc.Now(), run.UpdatedAt)
@@ -139,15 +209,28 @@ func (c *Client) changeOpenQuestion(ctx context.Context, id string, question int
 		asked, denied := action, error(nil)
 		if command.right != nil {
 			asked, denied = c.actionOrOverrule(action, command.right(q, by, now))
+			if command.reader {
+				asked = action
+			}
 		}
 		if err := c.allowActor(ctx, by, asked, run, q); err != nil {
 			return nil, err
 		}
+		known, conflict := false, error(nil)
+		if command.repeated != nil {
+			if known, conflict = command.repeated(q, by); known && conflict == nil {
+				return nil, c.confirmNotes(ctx, id, q)
+			}
+		}
 		if denied != nil {
 			return nil, cmd.Failed(denied)
 		}
+		if known {
+			return nil, conflict
+		}
 		cm, err := command.change(run, q, by, now)
-		if err == nil && cm != nil && action != ActionRelease { // a claim can always be released
+		// A claim can always be released, and notes have their own limit.
+		if err == nil && cm != nil && action != ActionRelease && action != ActionNote {
 			err = c.checkChanges(ctx, run)
 		}
 		if bad := (*decide.BadArgument)(nil); errors.As(err, &bad) {
@@ -188,6 +271,21 @@ func (c *Client) checkChanges(ctx context.Context, run *Run) error {
 	}
 	return fmt.Errorf("%w changes: the last %d events of the run are changes of its open questions", ErrTooMany,
 		MaxChanges)
+}
+
+// confirmNotes makes the question's notes durable. It returns node.ErrReadAgain if the question has
+// changed.
+func (c *Client) confirmNotes(ctx context.Context, id string, question *Question) error {
+	return c.proc.Store.Confirm(ctx, func(r store.Reader) error {
+		run, err := r.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		if q := run.OpenQuestion(question.ID); q == nil || len(q.Notes.All()) < len(question.Notes.All()) {
+			return node.ErrReadAgain
+		}
+		return nil
+	})
 }
 
 // confirmReleased makes the absence of a claim durable. It returns node.ErrReadAgain if the

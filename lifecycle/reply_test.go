@@ -319,7 +319,7 @@ func TestC5K5RecordsOfAnotherSpellingAreTheActors(t *testing.T) {
 				return engine.Done("so"), nil
 			}
 			q, err := engine.ApprovalOf("Pay?", "pay", 7)
-			q.To, q.Need = &Audience{Everybody: true}, map[string]int32{"vote": 2}[in.RunID]
+			q.To, q.Need = &Audience{Everybody: true}, map[string]int8{"vote": 2}[in.RunID]
 			return engine.Ask(q), err
 		})})
 		defer stop()

@@ -109,6 +109,7 @@ func cloneQuestion(q *interaction.Question) {
 	q.To = q.To.Clone()
 	q.Files = q.Files.Clone()
 	q.Wait = q.Wait.Clone()
+	q.Notes = q.Notes.Clone()
 	q.Votes = slices.Clone(q.Votes)
 	if q.Claim != nil {
 		claim := *q.Claim

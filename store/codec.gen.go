@@ -54,8 +54,10 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 		w.Put(`,"to":`)
 		writeAudience(w, v.To)
 	}
-	w.IntIf(`,"need":`, int(v.Need))
-	w.IntIf(`,"rejects":`, int(v.Rejects))
+	if v.Notes != nil {
+		w.Put(`,"notes":`)
+		writeNotes(w, v.Notes)
+	}
 	plainjson.WriteList(w, `,"votes":`, v.Votes, writeVote)
 	if v.Claim != nil {
 		w.Put(`,"claim":`)
@@ -68,6 +70,8 @@ func writeQuestion(w *plainjson.Writer, v *interaction.Question) {
 	}
 	w.TimeIf(`,"ends_at":`, v.EndsAt)
 	w.IntIf(`,"steps_fired":`, int(v.Fired))
+	w.IntIf(`,"need":`, int(v.Need))
+	w.IntIf(`,"rejects":`, int(v.Rejects))
 	w.FlagIf(`,"also_text":`, v.AlsoText)
 	w.FlagIf(`,"only":`, v.Only)
 	w.IntIf(`,"hidden_for":`, int(v.HiddenFor))
@@ -119,6 +123,22 @@ func writeAudience(w *plainjson.Writer, v *interaction.Audience) {
 	plainjson.WriteTexts(w, `,"users":`, v.Users)
 	plainjson.WriteTexts(w, `,"groups":`, v.Groups)
 	plainjson.WriteTexts(w, `,"except":`, v.Except)
+	w.Put(`}`)
+}
+
+func writeNotes(w *plainjson.Writer, v *interaction.Notes) {
+	w.Int(`{"bytes":`, int64(v.Bytes))
+	plainjson.WriteList(w, `,"list":`, v.List, writeNote)
+	w.Put(`}`)
+}
+
+func writeNote(w *plainjson.Writer, v *interaction.Note) {
+	w.Text(`{"text":`, v.Text)
+	w.TextIf(`,"actor":`, v.Actor)
+	w.TextIf(`,"via":`, v.Via)
+	w.TextIf(`,"for":`, v.For)
+	w.Time(`,"noted_at":`, v.NotedAt)
+	w.TextIf(`,"key":`, v.Key)
 	w.Put(`}`)
 }
 
@@ -448,8 +468,10 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		v.To = new(interaction.Audience)
 		readAudience(s, v.To)
 	}
-	s.Int32(`,"need":`, &v.Need)
-	s.Int32(`,"rejects":`, &v.Rejects)
+	if s.Member(`,"notes":`) {
+		v.Notes = new(interaction.Notes)
+		readNotes(s, v.Notes)
+	}
 	if s.Member(`,"votes":`) {
 		list := make([]interaction.Vote, 0, plainjson.FewElements)
 		s.Need(`[`)
@@ -470,7 +492,9 @@ func readQuestion(s *plainjson.Scanner, v *interaction.Question) {
 		readWait(s, v.Wait)
 	}
 	s.Time(`,"ends_at":`, &v.EndsAt)
-	s.Int32(`,"steps_fired":`, &v.Fired)
+	s.Int8(`,"steps_fired":`, &v.Fired)
+	s.Int8(`,"need":`, &v.Need)
+	s.Int8(`,"rejects":`, &v.Rejects)
 	s.Flag(`,"also_text":`, &v.AlsoText)
 	s.Flag(`,"only":`, &v.Only)
 	s.Uint16(`,"hidden_for":`, &v.HiddenFor)
@@ -548,6 +572,33 @@ func readAudience(s *plainjson.Scanner, v *interaction.Audience) {
 	plainjson.ReadWords(s, `,"users":`, &v.Users)
 	plainjson.ReadWords(s, `,"groups":`, &v.Groups)
 	plainjson.ReadWords(s, `,"except":`, &v.Except)
+	s.Need(`}`)
+}
+
+func readNotes(s *plainjson.Scanner, v *interaction.Notes) {
+	s.Need(`{"bytes":`)
+	v.Bytes = s.AnInt()
+	if s.Member(`,"list":`) {
+		list := make([]interaction.Note, 0, plainjson.FewElements)
+		s.Need(`[`)
+		for more := s.Going(); more; more = s.Member(`,`) {
+			list = append(list, interaction.Note{})
+			readNote(s, &list[len(list)-1])
+		}
+		s.Need(`]`)
+		v.List = list
+	}
+	s.Need(`}`)
+}
+
+func readNote(s *plainjson.Scanner, v *interaction.Note) {
+	s.Need(`{"text":`)
+	v.Text = s.AText()
+	s.Text(`,"actor":`, &v.Actor)
+	s.Text(`,"via":`, &v.Via)
+	s.Text(`,"for":`, &v.For)
+	s.Time(`,"noted_at":`, &v.NotedAt)
+	s.Text(`,"key":`, &v.Key)
 	s.Need(`}`)
 }
 

@@ -89,8 +89,8 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 		v.SetString(texts.Draw(t, name))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(rapid.Int64Min(-math.MaxInt64).Draw(t, name))
-	case reflect.Int32:
-		v.SetInt(int64(rapid.Int32().Draw(t, name)))
+	case reflect.Int8:
+		v.SetInt(int64(rapid.Int8().Draw(t, name)))
 	case reflect.Uint16:
 		v.SetUint(uint64(rapid.Uint16().Draw(t, name)))
 	case reflect.Uint64, reflect.Uint8:
@@ -152,7 +152,7 @@ func eachField[T any](t *testing.T, then func(t *testing.T, path string, v T)) {
 		switch typ.Kind() {
 		case reflect.String:
 			v.SetString("x")
-		case reflect.Int, reflect.Int32, reflect.Int64:
+		case reflect.Int, reflect.Int8, reflect.Int64:
 			v.SetInt(-7)
 		case reflect.Uint16, reflect.Uint64, reflect.Uint8:
 			v.SetUint(7)

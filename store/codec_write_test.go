@@ -183,6 +183,10 @@ var needing = map[string]struct {
 		r.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: "yes", Actor: "bob",
 			For: "ann", AcceptedAt: r.UpdatedAt}}
 	}},
+	"notes": {`"notes"`, func(r *store.Run) {
+		*r = parked()
+		r.Open[0].Notes = r.Open[0].Notes.With(interaction.Note{Text: "Ask Bob.", Actor: "ada", NotedAt: r.UpdatedAt})
+	}},
 	"files": {`"files"`, func(r *store.Run) {
 		*r = parked()
 		r.Open[0].Files = &interaction.Files{List: []interaction.File{{Name: "a", MediaType: "text/plain", Path: "a"}}}

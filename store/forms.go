@@ -61,6 +61,8 @@ var needs = []need{
 	{"losses", (*Run).losesNodes},
 	// A run with remembered decisions. An earlier release would drop them and ask people.
 	{"memory", func(r *Run) bool { return len(r.Remembered) > 0 }},
+	// An open question with notes. An earlier release would drop them.
+	{"notes", func(r *Run) bool { return r.anyOpen(func(q *interaction.Question) bool { return q.Notes != nil }) }},
 	// A question that accepts only its options, or marks the option that means yes. An earlier
 	// release would accept any text, and give the engine an answer without its Selection.
 	{"only", func(r *Run) bool {

@@ -249,6 +249,9 @@ func (c *Commit) validateQuestions(prev *Run) error {
 	open := 0
 	for i := range prev.Open {
 		number := prev.Open[i].ID
+		if err := c.validateNewNotes(prev, number); err != nil {
+			return err
+		}
 		switch closed := c.settles(number); {
 		case r.OpenQuestion(number) != nil:
 			if err := c.validateNewVotes(prev, number); err != nil {

@@ -213,6 +213,12 @@ func (t *texts) question(q *interaction.Question) {
 		}
 	}
 	t.votes(q.Votes)
+	for i := range q.Notes.All() {
+		n := &q.Notes.List[i]
+		for _, s := range []string{n.Text, n.Actor, n.Via, n.For, n.Key} {
+			t.text("a note", s)
+		}
+	}
 	if q.Claim != nil {
 		t.text("a claim", q.Claim.Actor)
 		t.text("a claim", q.Claim.Via)

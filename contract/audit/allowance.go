@@ -96,6 +96,7 @@ var demanded = map[string][]string{
 		"wait.steps"},
 	fcmp.TypeRecorded:            {"interaction_id", "resolution_mode", "accepted_at", "remember.until"},
 	fcmp.TypeForgotten:           {"interaction_id"},
+	fcmp.TypeNoted:               {"interaction_id", "note", "text"},
 	fcmp.TypeClosed:              {"interaction_id", "resolution_mode"},
 	fcmp.TypeReminder:            {"interaction_id", "step", "due_at"},
 	fcmp.TypeEscalated:           {"interaction_id", "step", "due_at"},

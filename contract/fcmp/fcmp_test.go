@@ -76,6 +76,8 @@ func samples() map[string]map[string]any {
 		TypeRecorded:  {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
 		TypeClosed:    {"interaction_id": 1, "resolution_mode": "superseded", "closed_at": at},
 		TypeForgotten: {"interaction_id": 1, "actor": "ada", "via": "web"},
+		TypeNoted: {"interaction_id": 1, "note": 2, "text": "Ask <Bob> first.", "actor": "ada", "for": "bob",
+			"via": "web"},
 	}
 }
 
@@ -120,7 +122,7 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{}, TypeYielded: &Yielded{},
 		TypeBlocked: &Blocked{}, TypeUnblocked: &Unblocked{}, TypeRecorded: &Recorded{}, TypeClosed: &Closed{},
 		TypeReminder: &Reminder{}, TypeEscalated: &Escalated{}, TypeDefaultTaken: &DefaultTaken{},
-		TypeChanged: &Changed{}, TypeForgotten: &Forgotten{},
+		TypeChanged: &Changed{}, TypeForgotten: &Forgotten{}, TypeNoted: &Noted{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out

@@ -90,6 +90,7 @@ var (
 		"interaction.default.timeout":     "DefaultTaken",
 		"interaction.changed":             "Changed",
 		"interaction.forgotten":           "Forgotten",
+		"interaction.noted":               "Noted",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
 		"raw_ref": "RawRef", "forked_from": "ForkedFrom", "subject": "Subject", "to": "Audience",

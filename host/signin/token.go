@@ -153,7 +153,7 @@ func Authorize(ctx context.Context, access lifecycle.Access) error {
 	case lifecycle.ActionView, lifecycle.ActionList, lifecycle.ActionStats:
 		needed = ScopeView
 	case lifecycle.ActionReply, lifecycle.ActionClaim, lifecycle.ActionRelease, lifecycle.ActionReassign,
-		lifecycle.ActionRemember, lifecycle.ActionForget:
+		lifecycle.ActionNote, lifecycle.ActionRemember, lifecycle.ActionForget:
 		needed = ScopeAnswer
 	}
 	if levels[scope] < levels[needed] {

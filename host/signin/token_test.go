@@ -41,7 +41,7 @@ func TestR3TokensOfPrograms(t *testing.T) {
 	status, allowed := call(token)
 	require.Equal(t, http.StatusOK, status)
 	require.True(t, allowed(lifecycle.ActionView) && allowed(lifecycle.ActionReply) &&
-		allowed(lifecycle.ActionRemember) && allowed(lifecycle.ActionForget))
+		allowed(lifecycle.ActionNote) && allowed(lifecycle.ActionRemember) && allowed(lifecycle.ActionForget))
 	for _, action := range []lifecycle.Action{lifecycle.ActionSubmit, lifecycle.ActionCancel, lifecycle.ActionResume,
 		lifecycle.ActionOverrule, lifecycle.ActionFeed, "an action of a later release"} {
 		require.False(t, allowed(action), action)

@@ -49,6 +49,7 @@ var routes = []struct {
 	{"POST", "/runs", `{"prompt":"Another."}`, false},
 	{"POST", "/runs/r/fork", `{"reply":"no"}`, false},
 	{"POST", "/runs/r/questions/1/reply", `{"text":"yes"}`, false},
+	{"POST", "/runs/r/questions/1/notes", `{"text":"Ask Eve."}`, false},
 	{"POST", "/runs/r/questions/1/claim", `{"seconds":60}`, false},
 	{"POST", "/runs/r/questions/1/release", "", false},
 	{"POST", "/runs/r/questions/1/reassign", `{"to":{"users":["eve"]}}`, false},

@@ -29,7 +29,7 @@ import (
 )
 
 // everything permits all of mayActions.
-const everything = 1<<16 - 1
+const everything = 1<<17 - 1
 
 // mayActions are the bits of a fuzzer input that say what ada may do. Other people may do nothing.
 var mayActions = []lifecycle.Action{
@@ -37,6 +37,7 @@ var mayActions = []lifecycle.Action{
 	lifecycle.ActionResume, lifecycle.ActionExtend, lifecycle.ActionClaim, lifecycle.ActionRelease,
 	lifecycle.ActionReassign, lifecycle.ActionOverrule, lifecycle.ActionFork, lifecycle.ActionStats,
 	lifecycle.ActionFeed, lifecycle.ActionRemember, lifecycle.ActionForget,
+	lifecycle.ActionNote,
 }
 
 // writes are the actions that allow a route to write, by the last part of its path.
@@ -44,6 +45,7 @@ var writes = map[string][]lifecycle.Action{
 	"runs": {lifecycle.ActionSubmit}, "fork": {lifecycle.ActionFork}, "reply": {lifecycle.ActionReply},
 	"claim": {lifecycle.ActionClaim}, "release": {lifecycle.ActionRelease, lifecycle.ActionOverrule},
 	"forget":   {lifecycle.ActionForget},
+	"notes":    {lifecycle.ActionNote},
 	"reassign": {lifecycle.ActionReassign, lifecycle.ActionOverrule}, "extend": {lifecycle.ActionExtend},
 	"cancel": {lifecycle.ActionCancel}, "resume": {lifecycle.ActionResume}, "next": {lifecycle.ActionFeed},
 }
@@ -65,7 +67,7 @@ type guard struct {
 	*memory.Store
 
 	mu      sync.Mutex
-	may     uint16         // guarded by mu; see mayActions
+	may     uint32         // guarded by mu; see mayActions
 	calls   int            // guarded by mu; calls until the store breaks; below 0: never
 	broken  bool           // guarded by mu
 	grants  []grant        // guarded by mu
@@ -190,7 +192,7 @@ func (g *guard) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 }
 
 // reset prepares the guard for the next request.
-func (g *guard) reset(may uint16, breaks uint8) {
+func (g *guard) reset(may uint32, breaks uint8) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.may, g.calls, g.broken, g.grants, g.written = may, int(breaks), false, nil, nil
@@ -267,7 +269,7 @@ func (r *recorder) SetWriteDeadline(time.Time) error { return nil }
 // fuzzed is a request drawn by the fuzzer.
 type fuzzed struct {
 	method, target, headers, body string
-	may                           uint16
+	may                           uint32
 	breaks                        uint8
 }
 
@@ -367,9 +369,9 @@ func FuzzL2NoRequestBreaksTheHandlerOrPassesByItsAuthorization(f *testing.F) {
 	const json = "Content-Type: application/json\n"
 	for _, c := range routes {
 		at := "/interlude/api" + c.path
-		f.Add(c.method, at, json+"X-User: ada", c.body, uint16(everything), uint8(0))
-		f.Add(c.method, at, json+"X-User: ada", c.body, uint16(everything), uint8(2))
-		f.Add(c.method, at, json+"X-User: eve\nX-Groups: ada", c.body, uint16(everything), uint8(0))
+		f.Add(c.method, at, json+"X-User: ada", c.body, uint32(everything), uint8(0))
+		f.Add(c.method, at, json+"X-User: ada", c.body, uint32(everything), uint8(2))
+		f.Add(c.method, at, json+"X-User: eve\nX-Groups: ada", c.body, uint32(everything), uint8(0))
 	}
 	for _, c := range []struct{ method, path, headers, body string }{
 		{"GET", "runs?limit=1&label=a=b&state=queued", "If-None-Match: *", ""},
@@ -391,11 +393,11 @@ func FuzzL2NoRequestBreaksTheHandlerOrPassesByItsAuthorization(f *testing.F) {
 		{"OPTIONS", "runs", "Origin: https://desk.example.com", ""},
 		{"GET", "%2e%2e/style.css", "Range: bytes=0-1", ""},
 	} {
-		f.Add(c.method, "/interlude/api/"+c.path, c.headers+"\nX-User: ada", c.body, uint16(everything), uint8(0))
+		f.Add(c.method, "/interlude/api/"+c.path, c.headers+"\nX-User: ada", c.body, uint32(everything), uint8(0))
 	}
-	f.Add("GET", "/interlude/style.css", "Range: bytes=0-1\nX-User: ada", "", uint16(0), uint8(0))
+	f.Add("GET", "/interlude/style.css", "Range: bytes=0-1\nX-User: ada", "", uint32(0), uint8(0))
 	g := openGuarded(f)
-	f.Fuzz(func(t *testing.T, method, target, headers, body string, may uint16, breaks uint8) {
+	f.Fuzz(func(t *testing.T, method, target, headers, body string, may uint32, breaks uint8) {
 		if err := g.serve(&fuzzed{method, target, headers, body, may, breaks}); err != nil {
 			t.Fatal(err)
 		}

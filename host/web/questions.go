@@ -369,6 +369,30 @@ func (d *Server) claim(ctx context.Context, c *caller, in *claimInput) error {
 	return d.withWinner(ctx, c, in.ID, c.actingFor(in.Body.For).Claim(ctx, in.ID, in.Question, until))
 }
 
+// NoteReceipt confirms a note.
+type NoteReceipt struct {
+	Note     int       `json:"note" doc:"The number of the note, from 1 for each question."`
+	NotedAt  time.Time `json:"noted_at"`
+	Replayed bool      `json:"replayed" doc:"The same note was accepted before; this request changed nothing."`
+}
+
+type noteInput struct {
+	QuestionPath
+	Key  string `header:"Idempotency-Key" doc:"The same note with the same key again gets the first receipt."`
+	Body struct {
+		Text string `json:"text" doc:"The note, at most 4,096 bytes."`
+		For  string `json:"for,omitempty" doc:"The absent person whose deputy the caller is."`
+	}
+}
+
+func (d *Server) note(ctx context.Context, c *caller, in *noteInput) (*created[NoteReceipt], error) {
+	r, err := c.actingFor(in.Body.For).Note(ctx, in.ID, in.Question, lifecycle.Note{Text: in.Body.Text, Key: in.Key})
+	if err != nil {
+		return nil, d.withWinner(ctx, c, in.ID, err)
+	}
+	return newOrKnown(r.Replayed, in.url(d), NoteReceipt{r.Number, r.NotedAt, r.Replayed}), nil
+}
+
 func (d *Server) release(ctx context.Context, c *caller, in *QuestionPath) error {
 	return d.withWinner(ctx, c, in.ID, c.client.Release(ctx, in.ID, in.Question))
 }

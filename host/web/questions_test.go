@@ -144,6 +144,45 @@ func TestL1AQuestionIsClaimedReleasedReassignedAndAnsweredByWhomItIsFor(t *testi
 	require.Equal(t, 201, w.send("POST", question+"reply", "eve", `{"text":"yes"}`).status)
 }
 
+// N7: people write notes over HTTP. The list and the question show them, also after the answer.
+func TestN7NotesOverHTTP(t *testing.T) {
+	w := openFor(t)
+	a := w.send("POST", "/runs", "ada", `{"id":"r","prompt":"Ship?","ask":{"to":{"groups":["ops"]}}}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	w.untilAsked("r")
+	const notes = "/runs/r/questions/1/notes"
+	ops, again := []string{"X-Groups", "ops"}, []string{"X-Groups", "ops", "Idempotency-Key", "k"}
+	var first, repeated web.NoteReceipt
+	a = w.send("POST", notes, "bob", `{"text":"Ask <Eve>.\nShe knows."}`, again...)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	a.into(t, &first)
+	a = w.send("POST", notes, "bob", `{"text":"Ask <Eve>.\nShe knows."}`, again...)
+	require.Equal(t, http.StatusOK, a.status)
+	a.into(t, &repeated)
+	require.Equal(t, []any{1, true, first.NotedAt}, []any{repeated.Note, repeated.Replayed, repeated.NotedAt})
+	require.Equal(t, "KEY_CONFLICT", w.send("POST", notes, "bob", `{"text":"x"}`, again...).code(t))
+	require.Equal(t, "NOT_ASKED", w.send("POST", notes, "carl", `{"text":"x"}`).code(t))
+	require.Equal(t, "NOT_DEPUTY", w.send("POST", notes, "carl", `{"text":"x","for":"bob"}`).code(t))
+	require.Equal(t, "INVALID_ARGUMENT", w.send("POST", notes, "bob", `{"text":" "}`, ops...).code(t))
+	require.Equal(t, "NOT_WAITING", w.send("POST", "/runs/r/questions/2/notes", "bob", `{"text":"x"}`, ops...).code(t))
+	require.Equal(t, 201, w.send("POST", notes, "dora", `{"text":"I did."}`, ops...).status)
+
+	want := []web.Note{{Text: "Ask <Eve>.\nShe knows.", Actor: "bob", Via: "web", NotedAt: first.NotedAt, Mine: true},
+		{Text: "I did.", Actor: "dora", Via: "web"}}
+	shown := w.questionOf("r", "bob", ops...).Notes
+	want[1].NotedAt = shown[1].NotedAt
+	require.Equal(t, want, shown)
+	var inbox web.Inbox
+	w.send("GET", "/inbox", "bob", "", ops...).into(t, &inbox)
+	require.Equal(t, 2, inbox.Questions[0].Notes)
+	require.Empty(t, inbox.Questions[0].Question.Notes, "a list has only the number")
+	require.Equal(t, 201, w.send("POST", "/runs/r/questions/1/reply", "bob", `{"text":"yes"}`, ops...).status)
+	require.Equal(t, "SETTLED", w.send("POST", notes, "bob", `{"text":"x"}`, ops...).code(t))
+	var record web.Record
+	w.send("GET", "/runs/r/questions/1", "bob", "").into(t, &record)
+	require.Equal(t, want, record.Question.Notes)
+}
+
 // Exactly one reply wins, through any front end, and the losers learn who won.
 func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
 	w := openFor(t)

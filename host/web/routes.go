@@ -42,6 +42,8 @@ func (d *Server) routes() {
 	create(a, "fork-run", "/runs/{id}/fork", "Start a new run from a settled question of this one, or from its "+
 		"end", d.fork)
 	create(a, "reply", "/runs/{id}/questions/{question}/reply", "Answer a question", d.reply)
+	create(a, "note", "/runs/{id}/questions/{question}/notes", "Write a note on a question, without "+
+		"deciding it", d.note)
 	change(a, "claim", "/runs/{id}/questions/{question}/claim", "Reserve a question for the caller until a "+
 		"time", d.claim)
 	change(a, "release", "/runs/{id}/questions/{question}/release", "Release a claim", d.release)

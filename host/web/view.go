@@ -129,6 +129,7 @@ type Question struct {
 	Rejects     int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
 	Votes       []Vote    `json:"votes,omitempty" nullable:"false"`
 	Claim       *Claim    `json:"claim,omitempty" doc:"Who works on the question; missing without a claim."`
+	Notes       []Note    `json:"notes,omitempty" nullable:"false" doc:"People's notes, the oldest first."`
 
 	Steps   []Step         `json:"steps,omitempty" nullable:"false" doc:"Reminders and escalations while the question is open."`
 	Then    string         `json:"then,omitempty" enum:"keep_waiting,fail,auto_decide,take_default"`
@@ -198,6 +199,16 @@ type Vote struct {
 	Mine     bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
+// Note is a person's note on a question, in plain text.
+type Note struct {
+	Text    string    `json:"text"`
+	Actor   string    `json:"actor,omitempty"`
+	Via     string    `json:"via,omitempty"`
+	NotedAt time.Time `json:"noted_at"`
+	For     string    `json:"for,omitempty" doc:"The person for whom a deputy wrote."`
+	Mine    bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
+}
+
 // Claim reserves a question for a person until a time.
 type Claim struct {
 	Actor string    `json:"actor"`
@@ -246,6 +257,7 @@ type OpenQuestion struct {
 	Pool     string            `json:"pool"`
 	Key      string            `json:"key,omitempty"`
 	Due      time.Time         `json:"due,omitzero"`
+	Notes    int               `json:"notes,omitempty" doc:"The number of the question's notes. GET /runs/{id} and the question have their texts."`
 	Question Question          `json:"question"`
 }
 
@@ -335,6 +347,10 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	if q.Claim.Lasts(now) {
 		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until, q.Claim.For, actor.Is(q.Claim.Actor)}
 	}
+	for i := range q.Notes.All() {
+		n := &q.Notes.List[i]
+		v.Notes = append(v.Notes, Note{n.Text, n.Actor, n.Via, n.NotedAt, n.For, actor.Is(n.Actor)})
+	}
 	if w := q.Wait; w != nil {
 		v.Then, v.OwnWait = string(w.Then), w.End > 0
 		if d := w.Default; d != nil {
@@ -361,7 +377,10 @@ func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Ti
 	out := make([]OpenQuestion, len(all))
 	for i := range all {
 		o := &all[i]
-		out[i] = OpenQuestion{o.RunID, o.Title, o.Labels, o.Pool, o.Key, o.Due, showQuestion(&o.Question, actor, now)}
+		notes := len(o.Question.Notes.All())
+		out[i] = OpenQuestion{o.RunID, o.Title, o.Labels, o.Pool, o.Key, o.Due, notes,
+			showQuestion(&o.Question, actor, now)}
+		out[i].Question.Notes = nil // a page could have many long ones
 		out[i].Question.Then, out[i].Question.EndsAt = string(o.Then), o.EndsAt
 	}
 	return out

@@ -40,6 +40,8 @@ var hidden = map[string]string{
 	"engine interaction.Principal":      "of an Actor",
 	"engine interaction.Remember":       "of a Reply",
 	"engine interaction.Limit":          "of a Remember",
+	"engine interaction.Notes":          "the run sets them",
+	"engine interaction.Note":           "of Notes",
 }
 
 // closed are types whose users only pass them on, so that their references are not needed.

@@ -21,7 +21,7 @@ type sample struct {
 	Word     colour            `json:"word"`
 	Int      int               `json:"int"`
 	IntIf    int               `json:"int_if,omitempty"`
-	SmallIf  int32             `json:"small_if,omitempty"`
+	SmallIf  int8              `json:"small_if,omitempty"`
 	TinyIf   uint16            `json:"tiny_if,omitempty"`
 	Uint     uint64            `json:"uint"`
 	UintIf   uint64            `json:"uint_if,omitempty"`
@@ -72,7 +72,7 @@ func scanSample(body []byte, known plainjson.Words) (v sample, ok bool) {
 	plainjson.Word(&s, `,"word":`, &v.Word)
 	s.Int(`,"int":`, &v.Int)
 	s.Int(`,"int_if":`, &v.IntIf)
-	s.Int32(`,"small_if":`, &v.SmallIf)
+	s.Int8(`,"small_if":`, &v.SmallIf)
 	s.Uint16(`,"tiny_if":`, &v.TinyIf)
 	s.Uint(`,"uint":`, &v.Uint)
 	s.Uint(`,"uint_if":`, &v.UintIf)
@@ -110,7 +110,7 @@ func anySample(t *rapid.T) sample {
 		Text: texts.Draw(t, "text"), TextIf: texts.Draw(t, "text_if"), Own: texts.Draw(t, "own"),
 		Word: colour(rapid.OneOf(texts, rapid.Just("blue")).Draw(t, "word")),
 		Int:  rapid.IntMin(math.MinInt+1).Draw(t, "int"), IntIf: rapid.IntRange(-2, 2).Draw(t, "int_if"),
-		SmallIf: rapid.Int32().Draw(t, "small_if"), TinyIf: rapid.Uint16().Draw(t, "tiny_if"),
+		SmallIf: rapid.Int8().Draw(t, "small_if"), TinyIf: rapid.Uint16().Draw(t, "tiny_if"),
 		Uint: rapid.Uint64Max(1<<63).Draw(t, "uint"), UintIf: rapid.Uint64Max(2).Draw(t, "uint_if"),
 		Span: spans.Draw(t, "span"), SpanIf: spans.Draw(t, "span_if"),
 		Flag: rapid.Bool().Draw(t, "flag"), FlagIf: rapid.Bool().Draw(t, "flag_if"),

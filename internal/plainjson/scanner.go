@@ -93,15 +93,15 @@ func (s *Scanner) Int(name string, into *int) {
 	}
 }
 
-func (s *Scanner) Int32(name string, into *int32) {
+func (s *Scanner) Int8(name string, into *int8) {
 	if !s.Member(name) {
 		return
 	}
 	v := s.signed()
-	if int64(int32(v)) != v {
+	if int64(int8(v)) != v {
 		s.GiveUp()
 	}
-	*into = int32(v)
+	*into = int8(v)
 }
 
 func (s *Scanner) Uint16(name string, into *uint16) {

@@ -121,7 +121,7 @@ func asksAll(rule interaction.Rule, prompts ...string) turnStep {
 }
 
 // asksApprovals ends the turn with approvals by this many people, and their rule.
-func asksApprovals(rule interaction.Rule, need int32, prompts ...string) turnStep {
+func asksApprovals(rule interaction.Rule, need int8, prompts ...string) turnStep {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "May I?", Rule: rule}
 	for _, prompt := range prompts {
 		o.Questions = append(o.Questions, interaction.Question{Kind: interaction.Approval, Prompt: prompt, Need: need,

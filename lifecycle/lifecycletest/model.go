@@ -147,6 +147,10 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		return on(fsm.StateWaitingUser, func() { l.advance(time.Until(run.Deadline) + time.Second) })
 	case fsm.EventInteractionChanged:
 		return on(fsm.StateWaitingUser, func() { l.change(&run) })
+	case fsm.EventInteractionNoted:
+		return on(fsm.StateWaitingUser, func() {
+			_, _ = l.Note(l.ctx, l.id, l.answers(&run), lifecycle.Note{Text: "Ask Bob."})
+		})
 	case fsm.EventInteractionProcessLost:
 		if l.v.profile != fsm.ProfileStickyProcess {
 			return nil

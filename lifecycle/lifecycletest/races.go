@@ -80,6 +80,43 @@ var races = []testCase{
 			w.checkLog(id)
 		}
 	})},
+	{"N7/notes that people write at once are all kept, and one with a repeated key once", inWorld(func(w *world) {
+		w.agent.Plan("r", asksOne("Who knows the customer?"), completes("ok"))
+		w.submit("r")
+		w.is("r", fsm.StateWaitingUser)
+		const people = 8
+		receipts := make([]lifecycle.NoteReceipt, 2*people)
+		var all sync.WaitGroup
+		for i := range receipts {
+			name := string(rune('a' + i/2)) // each person twice, as after a lost response
+			all.Go(func() {
+				var err error
+				receipts[i], err = w.As(lifecycle.Actor{ID: name}).Note(w.ctx, "r", 1,
+					lifecycle.Note{Text: name + " knows.", Key: "key of " + name})
+				require.NoError(w, err)
+			})
+		}
+		all.Wait()
+		notes := w.is("r", fsm.StateWaitingUser).Open[0].Notes.All()
+		require.Len(w, notes, people)
+		seen := make(map[string]bool)
+		for i, r := range receipts {
+			name := string(rune('a' + i/2))
+			require.Equal(w, name+" knows.", notes[r.Number-1].Text)
+			require.Equal(w, name, notes[r.Number-1].Actor)
+			require.Equal(w, notes[r.Number-1].NotedAt, r.NotedAt)
+			require.NotEqual(w, receipts[i^1].Replayed, r.Replayed)
+			seen[name] = true
+		}
+		require.Len(w, seen, people)
+		_, err := w.Reply(w.ctx, "r", interaction.Reply{ID: 1, Text: "me"})
+		require.NoError(w, err)
+		w.is("r", fsm.StateSucceeded)
+		history, err := w.History(w.ctx, "r")
+		require.NoError(w, err)
+		require.Equal(w, notes, history[0].Question.Notes.All(), "they stay with the settled question")
+		w.checkLog("r")
+	})},
 	{"E6/repeated and concurrent recoveries have the result of one", inWorld(func(w *world) {
 		w.agent.Plan("", asksOne("Go on?"))
 		w.agent.Plan("running", hangs)

@@ -173,9 +173,9 @@ func (s agentStep) question() interaction.Question {
 }
 
 func (s agentStep) needPeople(q *interaction.Question) {
-	for name, into := range map[string]*int32{"need": &q.Need, "rejects": &q.Rejects} {
-		n, _ := strconv.ParseInt(s.named[name], 10, 32) // missing: one
-		*into = int32(n)
+	for name, into := range map[string]*int8{"need": &q.Need, "rejects": &q.Rejects} {
+		n, _ := strconv.ParseInt(s.named[name], 10, 8) // missing: one
+		*into = int8(n)
 	}
 }
 

@@ -66,6 +66,14 @@ func unclaim(w *world, a *args) (string, error) {
 	})
 }
 
+func writeNote(w *world, a *args) (string, error) {
+	text := lifecycle.Note{Text: a.body, Key: a.named["key"]}
+	return changeQuestion(w, a, "noted", func(ctx context.Context, c *lifecycle.Client, run string, q int) error {
+		_, err := c.Note(ctx, run, q, text)
+		return err
+	})
+}
+
 // reassign puts a question to others. The caller has seen who is asked when the command begins.
 func reassign(w *world, a *args) (string, error) {
 	to := audience(a.words["WHOM"])

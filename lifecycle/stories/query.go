@@ -117,7 +117,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 		q := r.Question
 		text += fmt.Sprintf("%d attempt=%d %s %q asked=%s", q.ID, q.Attempt, q.Kind, q.Prompt, w.formatTime(q.AskedAt))
 		if r.Resolution == "" {
-			text += " open" + formatVotes(q.Votes) + w.formatClaim(q.Claim) + "\n"
+			text += " open" + formatVotes(q.Votes) + w.formatClaim(q.Claim) + formatNotes(q.Notes) + "\n"
 			continue
 		}
 		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.formatTime(r.ResolvedAt))
@@ -128,7 +128,7 @@ func (w *world) formatHistory(all []lifecycle.Record, err error) string {
 				text += fmt.Sprintf(" %s=%q", field[0], field[1])
 			}
 		}
-		text += formatVotes(q.Votes) + w.formatClaim(q.Claim)
+		text += formatVotes(q.Votes) + w.formatClaim(q.Claim) + formatNotes(q.Notes)
 		text += "\n"
 	}
 	if text == "" {
@@ -201,7 +201,7 @@ func (w *world) formatQuestion(q *interaction.Question) string {
 	if q.DecidedBySeveral() {
 		text += fmt.Sprintf(" need=%d rejects=%d", q.Need, q.Rejects)
 	}
-	return text + formatVotes(q.Votes) + w.formatClaim(q.Claim)
+	return text + formatVotes(q.Votes) + w.formatClaim(q.Claim) + formatNotes(q.Notes)
 }
 
 func (w *world) formatClaim(c *interaction.Claim) string {
@@ -209,6 +209,13 @@ func (w *world) formatClaim(c *interaction.Claim) string {
 		return ""
 	}
 	return fmt.Sprintf(" claimed by %s until %s", c.Actor+onBehalf(c.For), w.formatTime(c.Until))
+}
+
+func formatNotes(notes *interaction.Notes) (text string) {
+	for _, n := range notes.All() {
+		text += fmt.Sprintf(" noted by %s %q", cmp.Or(n.Actor, "the host")+onBehalf(n.For), n.Text)
+	}
+	return text
 }
 
 func onBehalf(of string) string {

@@ -30,6 +30,7 @@ const (
 	readsToClaim
 	readsToRelease
 	readsToReassign
+	readsToNote
 	noticesLostProcess
 
 	claims
@@ -84,6 +85,7 @@ var actionTexts = [...]string{
 	readsToClaim:         "%a reads the run, to claim question %n",
 	readsToRelease:       "%a reads the run, to give question %n back",
 	readsToReassign:      "%a reads the run, to put question %n to the other one alone",
+	readsToNote:          "%a reads the run, to write a note on question %n",
 	noticesLostProcess:   "%a reads the run, whose resident process ended on this node",
 	claims:               "%a claims the run and starts turn %n",
 	claimsUnacknowledged: "%a claims the run for turn %n; the acknowledgement is on its way",

@@ -88,7 +88,7 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	case interactionRecorded:
 		m.record(&next, w)
 		return next, r
-	case interactionStep, interactionChanged:
+	case interactionStep, interactionChanged, interactionNoted:
 		m.change(&next, w)
 		return next, r
 	}
@@ -319,7 +319,7 @@ func (m *model) outdateView(s *State, v *view, who, by actor, before *Run, guard
 var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, fireDeadline: VersionDeadline,
 	recoverOrphan: VersionRecovery, reportLoss: VersionLoss,
 	resume: VersionResume, extendWait: VersionChange, claimQuestion: VersionChange, releaseQuestion: VersionChange,
-	reassignQuestion: VersionChange, rejection: VersionReply}
+	reassignQuestion: VersionChange, noteQuestion: VersionChange, rejection: VersionReply}
 
 // releaseView ends a holder's view.
 func (s *State) releaseView(who actor) {

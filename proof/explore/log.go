@@ -339,6 +339,8 @@ func (w *logWriter) data(kind string, id uint8, t *emission) any {
 			TimeoutSec: w.openFor()}
 	case fcmp.TypeChanged:
 		return w.changedQuestion(id, t)
+	case fcmp.TypeNoted:
+		return fcmp.Noted{InteractionID: int(id), Note: 1, Text: "?", Actor: userNames[t.who]}
 	case fcmp.TypeClosed:
 		return fcmp.Closed{InteractionID: int(id), ResolutionMode: "superseded", ClosedAt: w.now}
 	case fcmp.TypeAutoDecided:

@@ -45,12 +45,15 @@ func (w *walk) changes(i int) {
 	if r.To == 0 && !w.from.claimedByOther(i) {
 		read(readsToReassign, reassignQuestion)
 	}
+	if i == 1 && w.from.asks(i) {
+		read(readsToNote, noteQuestion)
+	}
 	if r.Claim == voter(i) && !w.from.ClaimOver {
 		read(readsToRelease, releaseQuestion)
 	}
 }
 
-// change changes the open question; the run waits on, held or not.
+// change changes the open question; the run waits on, held or not. A note changes nothing else.
 func (m *model) change(next *Run, w *change) {
 	switch {
 	case w.event == interactionStep:

@@ -170,6 +170,10 @@ func (w *walk) personStores(i int, op Command) {
 	case op.Task == resume:
 		w.commit(n, a, base, &change{event: runUnblocked, raise: base.Raisable})
 		return
+	case op.Task == noteQuestion:
+		w.commit(n, a, base, &change{event: interactionNoted, extra: pendingMatches, id: op.ID, who: voter(i),
+			changed: op.Task})
+		return
 	case op.Task != reply && op.Task != rejection:
 		w.commit(n, a, base, &change{event: interactionChanged, extra: pendingMatches, id: op.ID, who: voter(i),
 			changed: op.Task})

@@ -70,7 +70,7 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 		return has(pendingMatches | deadlinePassed | ownWait)
 	case defaultTaken:
 		return has(pendingMatches | deadlinePassed | ownWait | ruleMet)
-	case interactionChanged:
+	case interactionChanged, interactionNoted:
 		return has(pendingMatches)
 	case autoDecided:
 		return has(pendingMatches | deadlinePassed | waitDecides | autoDecisionLeft | ruleMet)

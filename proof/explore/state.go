@@ -142,6 +142,7 @@ const (
 	claimQuestion
 	releaseQuestion
 	reassignQuestion
+	noteQuestion
 	rejection
 )
 

@@ -43,6 +43,7 @@ const (
 	interactionStep
 	defaultTaken
 	interactionChanged
+	interactionNoted
 	eventKinds // the number of events
 )
 
@@ -52,6 +53,7 @@ var eventNames = [eventKinds]string{
 	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 	"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked", "run.given_up",
 	"interaction.recorded", "interaction.step", "interaction.default.timeout", "interaction.changed",
+	"interaction.noted",
 }
 
 func (h eventKind) String() string { return eventNames[h] }

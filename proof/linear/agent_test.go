@@ -119,7 +119,7 @@ func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Ques
 	if approval {
 		q.Kind = interaction.Approval
 		q.Subject = &interaction.Subject{Tool: "pay", Arguments: json.RawMessage(`{"n":1}`)}
-		q.Need, q.Rejects = rng.Int32N(4), rng.Int32N(3)
+		q.Need, q.Rejects = int8(rng.Int32N(4)), int8(rng.Int32N(3))
 	}
 	q.Wait = drawWait(rng)
 	if w := q.Wait; w != nil && w.Default != nil && approval {

@@ -108,7 +108,7 @@ func EventOf(c *store.Commit) string {
 			continue
 		}
 		switch event.Type {
-		case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeRecorded, fcmp.TypeChanged:
+		case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeRecorded, fcmp.TypeChanged, fcmp.TypeNoted:
 			return event.Type // the contract's event has the same name
 		case fcmp.TypeReminder, fcmp.TypeEscalated:
 			return string(fsm.EventInteractionStep)

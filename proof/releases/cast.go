@@ -40,6 +40,7 @@ type part struct {
 	replies []reply
 	cancel  bool
 	deputy  bool // Ada claims the question for Ann
+	notes   bool // Ada writes a note on the question
 	// Ada approves question 1, and later calls, too.
 	remembers bool
 	passes    time.Duration // time that passes afterwards
@@ -162,6 +163,7 @@ var cast = []part{
 		stops: waiting, at: 1, next: answered, ends: succeeded},
 	{id: "claimed-by-a-deputy", by: first, turns: turns(asks), stops: waiting, at: 1, deputy: true, next: answered,
 		ends: succeeded},
+	{id: "noted", by: first, turns: turns(asks), stops: waiting, at: 1, notes: true, next: answered, ends: succeeded},
 	{id: "no-question", by: first, turns: turns(says), stops: waiting, at: 1, next: answered, ends: succeeded},
 	{id: "with-state", by: first, turns: turns(asksWithState, paints), stops: waiting, at: 1, next: answered,
 		ends: succeeded},

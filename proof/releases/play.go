@@ -180,6 +180,12 @@ func (h *host) enter(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+	if p.notes {
+		_, err := h.As(lifecycle.Actor{ID: "ada"}).Note(ctx, p.id, 1, lifecycle.Note{Text: "Ask <Bob>.", Key: "k"})
+		if err != nil {
+			return err
+		}
+	}
 	if p.remembers {
 		_, err := h.As(lifecycle.Actor{ID: "ada"}).Reply(ctx, p.id, lifecycle.Reply{ID: 1, Decision: lifecycle.Approve,
 			Remember: &lifecycle.Remember{Until: h.clock.Now().Add(time.Hour)}})

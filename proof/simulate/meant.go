@@ -61,7 +61,8 @@ func (w *world) recount(e *ending) {
 		case event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil:
 			w.saw(c.From + " → " + c.To + ": " + c.Trigger)
 			state = c.To
-		case event.Type == fcmp.TypeBlocked, event.Type == fcmp.TypeUnblocked, event.Type == fcmp.TypeRecorded:
+		case event.Type == fcmp.TypeBlocked, event.Type == fcmp.TypeUnblocked, event.Type == fcmp.TypeRecorded,
+			event.Type == fcmp.TypeNoted:
 			w.saw(state + " → " + state + ": " + event.Type)
 		case event.Type == fcmp.TypeReminder, event.Type == fcmp.TypeEscalated:
 			w.saw(state + " → " + state + ": " + string(fsm.EventInteractionStep))

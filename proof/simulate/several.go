@@ -83,7 +83,7 @@ func (t *turnPlan) questions(first int) (all []interaction.Question) {
 		}
 		q.DefaultPolicy = t.policy
 		if len(t.several.needs) > 0 {
-			q.Need, q.Rejects = int32(t.several.needs[i].approve), int32(t.several.needs[i].reject)
+			q.Need, q.Rejects = int8(t.several.needs[i].approve), int8(t.several.needs[i].reject)
 		}
 		if len(t.waits) > 0 {
 			q.Wait = t.waits[i].Clone()

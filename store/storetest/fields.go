@@ -176,6 +176,8 @@ func parking(r *store.Run) {
 		Equal: []interaction.SameValue{{Path: "/to \u2028", Digest: strings.Repeat("0b", 32)}},
 		Most:  []interaction.Limit{{Path: "/amount <1>", Limit: "99.50"}},
 		To:    &interaction.Audience{Groups: []string{"f"}}, At: r.UpdatedAt, Until: r.UpdatedAt.Add(time.Hour)}}
+	q.Notes = q.Notes.With(interaction.Note{Text: "ask \u2028 <Bob>", Actor: "ada <&>", Via: "web", For: "ann",
+		NotedAt: r.UpdatedAt, Key: "k <2>"})
 	q.Ref = "call \u2028 <1>"
 	q.Wait = &interaction.Wait{
 		Steps: []interaction.WaitStep{

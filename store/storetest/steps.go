@@ -57,7 +57,7 @@ var stepCases = []promised{
 					require.Equal(w, text(w, r), text(w, w.load("a")))
 				}
 			}
-			require.Equal(w, []int32{1, 1}, []int32{r.Open[0].Fired, r.Open[1].Fired})
+			require.Equal(w, []int8{1, 1}, []int8{r.Open[0].Fired, r.Open[1].Fired})
 		},
 	},
 	{

@@ -12,7 +12,7 @@ import (
 
 // severalDecide makes the open questions approvals that need this many people to approve, and two
 // to reject.
-func severalDecide(c store.Commit, need int32) store.Commit {
+func severalDecide(c store.Commit, need int8) store.Commit {
 	for i := range c.Run.Open {
 		q := &c.Run.Open[i]
 		q.Kind, q.Subject, q.Need, q.Rejects = interaction.Approval, &interaction.Subject{Tool: "pay"}, need, 2
@@ -26,6 +26,15 @@ func Voted(prev store.Run, now time.Time, number int, actor, key string) store.C
 	return Changed(prev, now, func(r *store.Run) {
 		r.ReplaceQuestion(prev.OpenQuestion(number).WithVote(reply, now))
 		r.Votes++
+	})
+}
+
+// Noted stores a note on an open question. The run keeps waiting.
+func Noted(prev store.Run, now time.Time, number int, text string) store.Commit {
+	return Changed(prev, now, func(r *store.Run) {
+		q := *prev.OpenQuestion(number)
+		q.Notes = q.Notes.With(interaction.Note{Text: text, Actor: "ada", NotedAt: now, Key: text})
+		r.ReplaceQuestion(q)
 	})
 }
 
@@ -171,6 +180,44 @@ var voteCases = []promised{
 				}
 			}))
 			w.commit(Voted(r, w.tick(), 1, "bob", ""))
+		},
+	}, {
+		"notes/are read with their question",
+		"The notes on an open question are read with it, and stay in the history; a commit keeps them, and adds at " +
+			"most one to a question (N7).",
+		func(w *world) {
+			r := w.commit(AskedTogether(w.running("a"), w.tick(), 2, interaction.Rule{}))
+			for _, note := range []string{"first", "second <\u2028>"} {
+				r = w.commit(Noted(r, w.tick(), 2, note))
+			}
+			require.Equal(w, text(w, r), text(w, w.load("a")))
+			type notes = interaction.Notes
+			for name, change := range map[string]func(n *notes) *notes{
+				"all are lost":     func(*notes) *notes { return nil },
+				"one is lost":      func(n *notes) *notes { return (*notes)(nil).With(n.List[0]) },
+				"one is different": func(n *notes) *notes { n.List[0].Actor = "eve"; return n },
+				"two are new":      func(n *notes) *notes { return n.With(n.List[0]).With(n.List[0]) },
+				"a wrong count":    func(n *notes) *notes { n.Bytes++; return n },
+				"an empty list":    func(*notes) *notes { return &notes{} },
+				"a blank one":      func(n *notes) *notes { return n.With(interaction.Note{NotedAt: w.now}) },
+				"one without time": func(n *notes) *notes { return n.With(interaction.Note{Text: "x"}) },
+			} {
+				w.Log(name)
+				w.refused(store.ErrInvalid, Changed(r, w.tick(), func(r *store.Run) {
+					q := r.Open[1]
+					q.Notes = change(q.Notes.Clone())
+					r.ReplaceQuestion(q)
+				}))
+			}
+			lost := Recorded(r, w.tick(), 2, "k")
+			lost.Settled[0].Question.Notes = nil
+			w.refused(store.ErrInvalid, lost)
+			r = w.commit(Recorded(r, w.now, 2, "k"))
+			w.commit(Completed(r, w.tick(), 1, ""))
+			_, history, err := store.ReadHistory(w.ctx, w.store, "a")
+			require.NoError(w, err)
+			require.Nil(w, history[0].Question.Notes)
+			require.Equal(w, "second <\u2028>", history[1].Question.Notes.List[1].Text)
 		},
 	}, {
 		"claims/are read with their question",

@@ -142,7 +142,7 @@ func (g *generator) write(s *structure, i int, m member) (string, error) {
 		return fmt.Sprintf("w.ExactIf(%s, %s)", before, value), nil
 	case (m.typ == "int" || m.typ == "int64") && !m.optional:
 		return fmt.Sprintf("w.Int(%s, int64(%s))", before, value), nil
-	case (m.typ == "int32" || m.typ == "uint16") && m.optional:
+	case (m.typ == "int8" || m.typ == "uint16") && m.optional:
 		return fmt.Sprintf("w.IntIf(%s, int(%s))", before, value), nil
 	case known:
 		return fmt.Sprintf("w.%s%s(%s, %s)", method, suffix, before, value), nil
@@ -210,8 +210,8 @@ func (g *generator) read(s *structure, i int, m member) string {
 		return fmt.Sprintf("s.%s(%s, %s)", method, before, into)
 	case m.typ == "int64":
 		return fmt.Sprintf("s.Int64(%s, %s)", before, into)
-	case m.typ == "int32":
-		return fmt.Sprintf("s.Int32(%s, %s)", before, into)
+	case m.typ == "int8":
+		return fmt.Sprintf("s.Int8(%s, %s)", before, into)
 	case m.typ == "uint16":
 		return fmt.Sprintf("s.Uint16(%s, %s)", before, into)
 	case m.typ == "string" && m.plain == "":

@@ -132,8 +132,8 @@ func applyPolicy(policy *interaction.AskPolicy, submitter string, q *interaction
 // needPeople sets how many people decide an approval. For one person, both numbers are 0.
 func needPeople(policy *interaction.AskPolicy, q *interaction.Question) {
 	if policy != nil && q.Subject != nil {
-		q.Need = cmp.Or(q.Need, int32(policy.Need))
-		q.Rejects = cmp.Or(q.Rejects, int32(policy.Rejects))
+		q.Need = cmp.Or(q.Need, int8(policy.Need))
+		q.Rejects = cmp.Or(q.Rejects, int8(policy.Rejects))
 	}
 	if q.DecidedBySeveral() {
 		q.AlsoText = false

@@ -49,6 +49,8 @@ func (e *effects) addEventsOfType(c *store.Commit, kind string) error {
 		return e.addStep(c, interaction.Escalate)
 	case fcmp.TypeChanged:
 		return addEvent(c, e.questionChanged())
+	case fcmp.TypeNoted:
+		return addEvent(c, noted(e.edits.question))
 	case fcmp.TypeYielded:
 		return addEvent(c, yielded(&c.Run))
 	case fcmp.TypeBlocked:
@@ -254,6 +256,13 @@ func (e *effects) questionChanged() *fcmp.Changed {
 		changed.Need = max(int(q.Need), 1)
 	}
 	return changed
+}
+
+// noted makes the event of the question's last note.
+func noted(q *interaction.Question) *fcmp.Noted {
+	number := len(q.Notes.List)
+	n := &q.Notes.List[number-1]
+	return &fcmp.Noted{InteractionID: q.ID, Note: number, Text: n.Text, Actor: n.Actor, For: n.For, Via: n.Via}
 }
 
 // addStep adds the event of the executed step. The contract lists one for each action.

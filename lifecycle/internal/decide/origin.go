@@ -132,6 +132,7 @@ func (o *Origin) branchSessionOf(from *Origin) {
 // forHistory returns a record without the fields that only its own run needs.
 func forHistory(r interaction.Record) interaction.Record {
 	r.Session, r.Journal, r.Key, r.Digest = nil, 0, "", ""
+	r.Question.Notes = nil
 	return r
 }
 

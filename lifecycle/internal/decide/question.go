@@ -76,6 +76,33 @@ func Reassign(run *store.Run, q *interaction.Question, by interaction.Actor, fro
 	return editQuestion(run, edit{&next, changeReassign, by}, now)
 }
 
+// Note adds a person's note to an open question, which stays as it is otherwise.
+func Note(run *store.Run, q *interaction.Question, by interaction.Actor, text, key string, now time.Time,
+) (*store.Commit, error) {
+	if err := by.CheckDeputy(now); err != nil {
+		return nil, err
+	}
+	size := len(text)
+	for i := range run.Open {
+		if notes := run.Open[i].Notes; notes != nil {
+			size += notes.Bytes
+		}
+	}
+	switch n := len(q.Notes.All()); {
+	case n >= interaction.MaxNotes:
+		return nil, fmt.Errorf("%w notes: question %d has %d", store.ErrTooMany, q.ID, n)
+	case size > interaction.MaxNotesTogether:
+		return nil, fmt.Errorf("%w notes: with this one, the notes on the run's open questions have %d bytes, at "+
+			"most %d are allowed", store.ErrTooMany, size, interaction.MaxNotesTogether)
+	}
+	noted := *q
+	noted.Notes = q.Notes.With(interaction.Note{Text: text, Actor: by.ID, Via: by.Via, For: by.For, NotedAt: now,
+		Key: key})
+	return transition(run, fsm.EventInteractionNoted, &effects{
+		now: now, facts: fsm.FactPendingMatches, edits: edit{question: &noted},
+	})
+}
+
 func editQuestion(run *store.Run, change edit, now time.Time) (*store.Commit, error) {
 	if err := change.by.CheckDeputy(now); err != nil {
 		return nil, err

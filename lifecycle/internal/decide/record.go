@@ -53,12 +53,14 @@ func setFamilyDue(r *store.Run, due time.Time) {
 }
 
 // changeQuestion stores the changed question of a run that keeps waiting. A hold stays. Any
-// change, even by the host's policy, shows the question to people, since the policy acts only
-// once.
-func changeQuestion(next, prev *store.Run, changed *interaction.Question) {
+// change except a note, even by the host's policy, shows the question to people, since the policy
+// acts only once.
+func changeQuestion(next, prev *store.Run, changed *interaction.Question, isNote bool) {
 	next.Block = prev.Block
 	q := *changed
-	q.HiddenFor = 0
+	if !isNote {
+		q.HiddenFor = 0
+	}
 	next.ReplaceQuestion(q)
 	setDeadline(next)
 }

@@ -59,7 +59,7 @@ func Ruling(run *store.Run, number int, r interaction.Ruling, now time.Time) (*s
 func leaveToPeople(run *store.Run, q *interaction.Question, r interaction.Ruling, now time.Time,
 ) (*store.Commit, error) {
 	next := *q
-	if next.Need = max(q.Need, int32(r.Need)); next.DecidedBySeveral() {
+	if next.Need = max(q.Need, int8(r.Need)); next.DecidedBySeveral() {
 		next.AlsoText = false
 	} else {
 		next.Need = q.Need

@@ -34,7 +34,7 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 	}
 	switch {
 	case e.edits.question != nil: // also for a vote, which is stored in its question
-		changeQuestion(next, run, e.edits.question)
+		changeQuestion(next, run, e.edits.question, event == fsm.EventInteractionNoted)
 	case row.Event == fsm.EventInteractionRecorded:
 		recordAnswer(next, run, &e.settles.answers[0], now)
 	case row.To == run.State:
