@@ -57,16 +57,23 @@ func (s *manyWaiting) Waiting(_ context.Context, q store.WaitingQuery) (page Pag
 	return page, nil
 }
 
-// N7: a search stops after MaxInboxRead questions or MaxSearchTime, and returns where to continue.
+// N7: a search stops after MaxInboxRead questions or runs, or MaxSearchTime, and returns where to
+// continue.
 func TestN7ASearchIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for pause, want := range map[time.Duration]int{0: MaxInboxRead, 90 * time.Millisecond: 101 + 202 + 1} {
-			s := &manyWaiting{Store: newStore(t), pause: pause}
-			page, err := clientOf(t, s).Inbox(t.Context(), InboxQuery{Text: "nothing has this"})
+		for pause, want := range map[time.Duration][]int{0: {MaxInboxRead, MaxInboxRead},
+			90 * time.Millisecond: {101 + 202 + 1, 100 + 200 + 400}} {
+			questions := clientOf(t, &manyWaiting{Store: newStore(t), pause: pause})
+			inbox, err := questions.Inbox(t.Context(), InboxQuery{Text: "nothing has this"})
 			require.NoError(t, err)
-			require.Empty(t, page.Questions)
-			require.Equal(t, want, page.Searched)
-			require.NotEmpty(t, page.Next)
+			require.Empty(t, inbox.Questions)
+			runs, err := clientOf(t, &manyRuns{Store: newStore(t), pause: pause}).SearchRuns(t.Context(),
+				SearchQuery{Text: "nothing has this"})
+			require.NoError(t, err)
+			require.Empty(t, runs.Runs)
+			require.Equal(t, want, []int{inbox.Searched, runs.Searched})
+			require.NotEmpty(t, inbox.Next)
+			require.NotEmpty(t, runs.Next)
 		}
 	})
 }
@@ -154,18 +161,4 @@ func (s *manyRuns) Runs(_ context.Context, q store.Query) (page Page, _ error) {
 	page.Runs = make([]Run, q.Limit)
 	page.Next = store.Cursor{At: noon, ID: "next"}.String()
 	return page, nil
-}
-
-// N7: SearchRuns stops after MaxInboxRead runs or MaxSearchTime, and returns where to continue.
-func TestN7ASearchForRunsIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for pause, want := range map[time.Duration]int{0: MaxInboxRead, 90 * time.Millisecond: 100 + 200 + 400} {
-			s := &manyRuns{Store: newStore(t), pause: pause}
-			page, err := clientOf(t, s).SearchRuns(t.Context(), SearchQuery{Text: "nothing has this"})
-			require.NoError(t, err)
-			require.Empty(t, page.Runs)
-			require.Equal(t, want, page.Searched)
-			require.NotEmpty(t, page.Next)
-		}
-	})
 }

@@ -71,26 +71,24 @@ func startRules(t *testing.T, n node) (*cast.Host, <-chan string) {
 	return h, lines
 }
 
-// N9: a rule decides once, though its node is killed (kill -9) between the wait and the decision,
-// two other nodes find the question, the first is killed as well, and people reply to half of the
-// questions at the same time. No inbox shows a question before, and history and events name the
-// author of the decision.
-func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
-	t.Parallel()
+// decideWhileNodesDie has a node find the last question of each run, and kills it (kill -9) before it
+// decides. Two other nodes find the questions, one of the two is killed too, and ada rejects half of
+// the questions at the same time. No inbox shows a question before. judge gets each run at its end, with
+// whether ada's reply was accepted.
+func decideWhileNodesDie(t *testing.T, runs int, remember bool, submit func(c *lifecycle.Client, id string),
+	judge func(run store.Run, history []interaction.Record, won bool)) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "runs.db")
 	s, err := cast.OpenStore(t.Context(), file)
 	require.NoError(t, err)
 	defer s.Close()
-	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Remember: time.Hour})
 	require.NoError(t, err)
 	defer client.Close()
-	first, undecided := startRules(t, node{Store: file, Rule: hangs})
-	const runs = 20
+	first, undecided := startRules(t, node{Store: file, Rule: hangs, Remember: remember})
 	id := func(i int) string { return fmt.Sprintf("run-%d", i) }
 	for i := range runs {
-		_, err := client.Submit(t.Context(), lifecycle.Spec{ID: id(i), Prompt: "x",
-			Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Users: []string{"ada"}}}})
-		require.NoError(t, err)
+		submit(client, id(i))
 	}
 	for range runs {
 		<-undecided
@@ -100,19 +98,23 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, inbox.Questions)
 
-	second, decides := startRules(t, node{Store: file, Rule: "2"})
-	third, decidesToo := startRules(t, node{Store: file, Rule: "3"})
+	second, decides := startRules(t, node{Store: file, Rule: "2", Remember: remember})
+	third, decidesToo := startRules(t, node{Store: file, Rule: "3", Remember: remember})
 	defer third.Kill()
 	select { // either may be the first to find them all
 	case <-decides:
 	case <-decidesToo:
+	}
+	question := 1
+	if remember {
+		question = 2
 	}
 	var people errgroup.Group
 	won := make([]bool, runs)
 	for i := 0; i < runs; i += 2 {
 		people.Go(func() error {
 			_, err := client.As(lifecycle.Actor{ID: "ada"}).Reply(t.Context(), id(i),
-				lifecycle.Reply{ID: 1, Decision: lifecycle.Reject, Key: "key"})
+				lifecycle.Reply{ID: question, Decision: lifecycle.Reject, Key: "key"})
 			if won[i] = err == nil; errors.Is(err, lifecycle.ErrSettled) {
 				return nil
 			}
@@ -127,14 +129,9 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 		require.NoError(t, err)
 		history, err := client.History(t.Context(), id(i))
 		require.NoError(t, err)
-		require.Len(t, history, 1)
-		who, decision := history[0].Actor, history[0].Decision
-		rule, version := interaction.RuleOf(who)
-		require.Equal(t, won[i], who == "ada", "%s was decided by %s", id(i), who)
-		require.Equal(t, won[i], decision == lifecycle.Reject)
-		require.Equal(t, won[i], rule == "")
-		require.Equal(t, !won[i], slices.Contains([]string{"2", "3"}, version))
-		require.Equal(t, string(decision), run.FinalText)
+		require.Len(t, history, question)
+		require.Equal(t, string(history[question-1].Decision), run.FinalText)
+		judge(run, history, won[i])
 		events, err := s.Events(t.Context(), id(i), 0, store.MaxBatch)
 		require.NoError(t, err)
 		for _, e := range events {
@@ -144,77 +141,40 @@ func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
 	require.Empty(t, checker.Close())
 }
 
-// N9: a remembered decision is applied once to a later call. Its node is killed (kill -9)
-// between the wait and the use, two other nodes find the question, one of the two is killed too, and
-// people reply to half of the questions concurrently.
+// N9: a rule decides once though nodes are killed, and history and events name the author of the
+// decision.
+func TestN9ARuleDecidesOnceThoughNodesAreKilled(t *testing.T) {
+	t.Parallel()
+	decideWhileNodesDie(t, 20, false, func(c *lifecycle.Client, id string) {
+		_, err := c.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "x",
+			Ask: &lifecycle.AskPolicy{To: &lifecycle.Audience{Users: []string{"ada"}}}})
+		require.NoError(t, err)
+	}, func(run store.Run, history []interaction.Record, won bool) {
+		who, decision := history[0].Actor, history[0].Decision
+		rule, version := interaction.RuleOf(who)
+		require.Equal(t, won, who == "ada", "%s was decided by %s", run.ID, who)
+		require.Equal(t, won, decision == lifecycle.Reject)
+		require.Equal(t, won, rule == "")
+		require.Equal(t, !won, slices.Contains([]string{"2", "3"}, version))
+	})
+}
+
+// N9: a remembered decision is applied once to a later call though nodes are killed.
 func TestN9ARememberedDecisionIsUsedOnceThoughNodesAreKilled(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "runs.db")
-	s, err := cast.OpenStore(t.Context(), file)
-	require.NoError(t, err)
-	defer s.Close()
-	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Remember: time.Hour})
-	require.NoError(t, err)
-	defer client.Close()
-	ada := client.As(lifecycle.Actor{ID: "ada"})
-	first, unused := startRules(t, node{Store: file, Rule: hangs, Remember: true})
-	const runs = 8
-	id := func(i int) string { return fmt.Sprintf("run-%d", i) }
-	for i := range runs {
-		_, err := client.Submit(t.Context(), lifecycle.Spec{ID: id(i), Prompt: "x"})
+	decideWhileNodesDie(t, 8, true, func(c *lifecycle.Client, id string) {
+		_, err := c.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "x"})
 		require.NoError(t, err)
-		for event, err := range client.Events(t.Context(), id(i), 0) {
+		for event, err := range c.Events(t.Context(), id, 0) {
 			require.NoError(t, err)
 			if event.Type == lifecycle.TypeInputRequired {
 				break
 			}
 		}
-		_, err = ada.Reply(t.Context(), id(i), lifecycle.Reply{ID: 1, Decision: lifecycle.Approve,
-			Remember: &lifecycle.Remember{Until: time.Now().Add(time.Hour)}})
+		_, err = c.As(lifecycle.Actor{ID: "ada"}).Reply(t.Context(), id, lifecycle.Reply{ID: 1,
+			Decision: lifecycle.Approve, Remember: &lifecycle.Remember{Until: time.Now().Add(time.Hour)}})
 		require.NoError(t, err)
-	}
-	for range runs {
-		<-unused
-	}
-	require.NoError(t, first.Kill())
-	inbox, err := client.Inbox(t.Context(), lifecycle.InboxQuery{})
-	require.NoError(t, err)
-	require.Empty(t, inbox.Questions)
-
-	second, uses := startRules(t, node{Store: file, Rule: "2", Remember: true})
-	third, usesToo := startRules(t, node{Store: file, Rule: "3", Remember: true})
-	defer third.Kill()
-	select { // either may be the first to find them all
-	case <-uses:
-	case <-usesToo:
-	}
-	var people errgroup.Group
-	won := make([]bool, runs)
-	for i := 0; i < runs; i += 2 {
-		people.Go(func() error {
-			_, err := ada.Reply(t.Context(), id(i), lifecycle.Reply{ID: 2, Decision: lifecycle.Reject, Key: "key"})
-			if won[i] = err == nil; errors.Is(err, lifecycle.ErrSettled) {
-				return nil
-			}
-			return err
-		})
-	}
-	require.NoError(t, second.Kill())
-	require.NoError(t, people.Wait())
-	checker := audit.NewChecker()
-	for i := range runs {
-		run, err := client.Wait(t.Context(), id(i))
-		require.NoError(t, err)
-		history, err := client.History(t.Context(), id(i))
-		require.NoError(t, err)
-		require.Len(t, history, 2)
-		require.Equal(t, []bool{won[i], !won[i]}, []bool{history[1].Actor == "ada", history[1].Actor == "memory:1"})
-		require.Equal(t, string(history[1].Decision), run.FinalText)
-		events, err := s.Events(t.Context(), id(i), 0, store.MaxBatch)
-		require.NoError(t, err)
-		for _, e := range events {
-			require.Empty(t, checker.Line(e.Body))
-		}
-	}
-	require.Empty(t, checker.Close())
+	}, func(_ store.Run, history []interaction.Record, won bool) {
+		require.Equal(t, []bool{won, !won}, []bool{history[1].Actor == "ada", history[1].Actor == "memory:1"})
+	})
 }
