@@ -1,20 +1,25 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Errors of Client.ReadFile, for errors.Is.
+// Errors of Client.ReadFile and OpenTurnLog, for errors.Is.
 var (
 	// ErrFileMissing: the file is not on this machine; the error says where it was attached.
 	ErrFileMissing = errors.New("lifecycle: the file is not on this machine")
@@ -101,4 +106,100 @@ func (c *Client) readAttached(run *Run, f *File) ([]byte, error) {
 		return nil, ErrFileChanged
 	}
 	return body, nil
+}
+
+// MaxTurnLogs limits the logs that Client.TurnLogs returns.
+const MaxTurnLogs = 1000
+
+// TurnLog is a log that an engine has written during a turn. It grows while the turn is executed.
+type TurnLog struct {
+	Attempt int
+	// Stream is "out" for the agent's output, and "err" for its error output.
+	Stream string
+	Size   int64 // in bytes
+	// ChangedAt is when it was last written, by the clock of the machine that has it.
+	ChangedAt time.Time
+}
+
+var logName = regexp.MustCompile(`^attempt-([1-9][0-9]{0,8})\.(out|err)$`)
+
+// TurnLogs lists the logs of the run's turns that are on this machine: the newest MaxTurnLogs, by
+// attempt. The caller needs the right to view the run. ErrFileMissing: the run's folder is not on this
+// machine. A run whose engine writes no logs has none.
+func (c *Client) TurnLogs(ctx context.Context, id string) ([]TurnLog, error) {
+	dir, err := c.transcripts(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	root, err := plainfile.Root(dir)
+	if err != nil {
+		return nil, missingLog(err)
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	folder, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	var all []TurnLog
+	for {
+		entries, err := folder.ReadDir(MaxTurnLogs)
+		for _, entry := range entries {
+			info, err := entry.Info()
+			if name := logName.FindStringSubmatch(entry.Name()); name != nil && err == nil && info.Mode().IsRegular() {
+				attempt, _ := strconv.Atoi(name[1])
+				all = append(all, TurnLog{attempt, name[2], info.Size(), info.ModTime()})
+			}
+		}
+		slices.SortFunc(all, func(a, b TurnLog) int {
+			return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(b.Stream, a.Stream))
+		})
+		all = all[max(0, len(all)-MaxTurnLogs):]
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// OpenTurnLog opens a log for reading; the caller closes it. The engine has redacted the values of
+// secrets, but the text is the agent's. Errors: as for TurnLogs, and ErrFileMissing for a log that is
+// not on this machine.
+func (c *Client) OpenTurnLog(ctx context.Context, id string, attempt int, stream string) (*os.File, error) {
+	name := fmt.Sprintf("attempt-%d.%s", attempt, stream)
+	if !logName.MatchString(name) {
+		return nil, &ArgumentError{"stream", quote(name), "out or err of an attempt from 1", nil}
+	}
+	dir, err := c.transcripts(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := plainfile.OpenBelow(dir, name)
+	return f, missingLog(err)
+}
+
+// transcripts returns the folder of the run's logs.
+func (c *Client) transcripts(ctx context.Context, id string) (string, error) {
+	run, err := c.Get(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if c.folders.Dir == "" {
+		return "", missingLog(fs.ErrNotExist)
+	}
+	base, owned, err := c.folders.Of(&run)
+	if err == nil && !owned {
+		err = missingLog(fs.ErrNotExist)
+	}
+	return filepath.Join(base, "transcripts"), err
+}
+
+func missingLog(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	here, _ := os.Hostname()
+	return fmt.Errorf("%w: the machine that executed the turn has the log, and this is %q", ErrFileMissing, here)
 }

@@ -7,6 +7,7 @@ package files
 
 import (
 	"bytes"
+	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -69,16 +70,32 @@ func Serve(w http.ResponseWriter, r *http.Request, f lifecycle.File, body []byte
 		h.Set("Content-Type", "application/octet-stream")
 		disposition = "attachment"
 	}
-	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}))
+	h.Set("ETag", `"`+f.SHA256+`"`)
+	serve(w, r, disposition, f.Name, time.Time{}, bytes.NewReader(body))
+}
+
+// ServeLog answers a GET or HEAD request with a text that an agent has written, like Serve, but only
+// as a download. The text may grow in the meantime.
+func ServeLog(w http.ResponseWriter, r *http.Request, name string, changed time.Time, content io.ReadSeeker) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if size, err := content.Seek(0, io.SeekEnd); err == nil && size == 0 { // net/http answers with bytes 0--1/0
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+	}
+	serve(w, r, "attachment", name, changed, content)
+}
+
+func serve(w http.ResponseWriter, r *http.Request, disposition, name string, changed time.Time, content io.ReadSeeker) {
+	h := w.Header()
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": name}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("ETag", `"`+f.SHA256+`"`)
 	if strings.Contains(r.Header.Get("Range"), ",") { // many small ranges cost more than the file
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	http.ServeContent(w, r, "", changed, content)
 }

@@ -37,6 +37,8 @@ func (d *Server) routes() {
 	d.watchRoute(a)
 	d.nextRoute(a)
 	d.fileRoute(a)
+	get(a, "list-logs", "/runs/{id}/logs", "The logs of a run's turns", d.logs)
+	d.logRoute(a)
 
 	create(a, "submit-run", "/runs", "Submit a run", d.submit)
 	create(a, "fork-run", "/runs/{id}/fork", "Start a new run from a settled question of this one, or from its "+

@@ -93,6 +93,7 @@ type Server struct {
 	files    map[string]file // of the page, by name
 	people   callers
 	reading  chan struct{}   // holds maxFilesRead
+	logsRead chan struct{}   // holds maxLogsRead
 	warnOnce sync.Once       // for the warning about a missing Identify
 	life     context.Context // ends with Close
 	end      context.CancelFunc
@@ -103,7 +104,8 @@ type Server struct {
 func Handler(client *lifecycle.Client, opts Options) *Server {
 	d := &Server{client: client, opts: opts.withDefaults(), mux: http.NewServeMux(),
 		sameSite: http.NewCrossOriginProtection(), origins: make(map[string]bool),
-		people: callers{of: make(map[string]*person)}, reading: make(chan struct{}, maxFilesRead)}
+		people: callers{of: make(map[string]*person)}, reading: make(chan struct{}, maxFilesRead),
+		logsRead: make(chan struct{}, maxLogsRead)}
 	d.log = d.opts.Logger
 	d.life, d.end = context.WithCancel(context.Background())
 	if client == nil {

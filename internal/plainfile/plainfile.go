@@ -79,6 +79,16 @@ func ReadBelow(dir, name string, limit int64) ([]byte, error) {
 	return read(root, name, limit)
 }
 
+// OpenBelow opens a file below a folder, for reading. Neither is a link.
+func OpenBelow(dir, name string) (*os.File, error) {
+	root, err := Root(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // the file stays open without its folder
+	return open(root, name, os.O_RDONLY)
+}
+
 func read(root *os.Root, name string, limit int64) ([]byte, error) {
 	defer func() { _ = root.Close() }() // it was only read
 	f, err := open(root, name, os.O_RDONLY)

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -502,4 +504,53 @@ func TestN7AnOperatorChangesPools(t *testing.T) {
 	german.sees("Geben Sie eine ganze Zahl von 1 bis 1.000.000 ein.")
 	german.pictures("pools-german")
 	german.accessibleInBoth("pools in German")
+}
+
+// N7: an operator reads the end of a turn's log and then earlier parts, cut within no character, and
+// saves it; hidden characters are named; another machine's logs are not claimed to be missing.
+func TestN7AnOperatorReadsTheLogOfATurn(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	folder, err := w.lc.Folder(t.Context(), "r")
+	require.NoError(t, err)
+	first, last := "The first line\n", "\x1b[31mThe last line\u202e"
+	body := first + strings.Repeat("ä line of the log € \n", 6000) + last
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "transcripts", name), []byte(text), 0o600))
+	}
+	write("attempt-1.out", body)
+	write("attempt-1.err", "")
+	ada := w.open("ada", "#/runs/r")
+	ada.press("Logs of the turns")
+	ada.press("Show the end: Turn 1, output")
+	const log = `document.querySelector(".log")`
+	ada.until(log + `?.innerText.endsWith("The last lineU+202E")`)
+	ada.until(log + `.innerText.includes("U+001B[31mThe last")`)
+	ada.until(`!` + log + `.innerText.includes("\ufffd") && !` + log + `.innerText.includes("The first line")`)
+	ada.until(`document.activeElement === ` + log)
+	ada.pictures("log")
+	ada.accessibleInBoth("a log")
+	ada.press("Show 64 KiB more")
+	ada.sees("The last 131,072 of ")
+	ada.until(`document.querySelector(".logs button[aria-busy]") === null`)
+	ada.press("Show 64 KiB more")
+	ada.until(log + `.innerText.startsWith("The first line")`)
+	ada.until(log + `.innerText.match(/ä line of the log €/g).length === 6000`)
+	ada.seesNot("Show 64 KiB more")
+	require.Equal(t, body, js[string](ada,
+		`fetch(document.querySelector("a[download][aria-label='Download: Turn 1, output']").href).then((r) => r.text())`))
+	ada.press("Show the end: Turn 1, error output")
+	ada.sees("The log is empty.")
+	require.NoError(t, os.RemoveAll(folder))
+	ada.press("Logs of the turns")
+	ada.press("Logs of the turns")
+	ada.sees("has no logs of this run. The machine that executed its turns has them.")
+	require.Equal(t, []string{"bytes=0-9", "bytes=4464-69999"}, js[[]string](ada,
+		`import("./logs.js").then(({ rangeBefore }) => [rangeBefore(10), rangeBefore(70000)])`))
+	require.Equal(t, []string{"€a", "\ufffda"}, js[[]string](ada, `import("./logs.js").then(({ textOf }) => {
+		const bytes = [...new TextEncoder().encode("€€a")].slice(1);
+		return [textOf([new Uint8Array(bytes.slice(0, 3)), new Uint8Array(bytes.slice(3))], false),
+			textOf([new Uint8Array([0xac, 0x61])], true)];
+	})`))
 }

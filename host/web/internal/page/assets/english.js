@@ -428,6 +428,19 @@ export const english = {
   timelineSays: (turns, waits, retries) => `${plural(turns, "turn", "turns")}, ${plural(waits, "wait", "waits")} for ` +
     `people, ${plural(retries, "retry", "retries")}. The table below has the same data.`,
 
+  // Logs
+  logs: "Logs of the turns",
+  logColumns: ["Log", "Size", "Last written", "Read"],
+  logName: (attempt, stream) => `Turn ${count(attempt)}, ${stream === "err" ? "error output" : "output"}`,
+  download: "Download",
+  showLog: "Show the end",
+  earlierLog: "Show 64 KiB more",
+  emptyLog: "The log is empty.",
+  logPart: (loaded, size) => `The last ${loaded} of ${size} bytes are shown.`,
+  noLogs: "There are no logs: the engine has written none.",
+  logsElsewhere: (host) => `This machine (${visible(host)}) has no logs of this run. The machine that executed its ` +
+    "turns has them.",
+
   // The system
   ready: "ready for a slot",
   delayed: "delayed",

@@ -435,6 +435,19 @@ export const german = {
   timelineSays: (turns, waits, retries) => `${plural(turns, "Runde", "Runden")}, ${plural(waits, "Mal", "Mal")} ` +
     `Warten auf Personen, ${plural(retries, "neuer Versuch", "neue Versuche")}. Die Tabelle darunter hat dieselben Daten.`,
 
+  // Logs
+  logs: "Protokolle der Runden",
+  logColumns: ["Protokoll", "Größe", "Zuletzt geschrieben", "Lesen"],
+  logName: (attempt, stream) => `Runde ${count(attempt)}, ${stream === "err" ? "Fehlerausgabe" : "Ausgabe"}`,
+  download: "Herunterladen",
+  showLog: "Ende zeigen",
+  earlierLog: "64 KiB mehr zeigen",
+  emptyLog: "Das Protokoll ist leer.",
+  logPart: (loaded, size) => `Gezeigt sind die letzten ${loaded} von ${size} Byte.`,
+  noLogs: "Es gibt keine Protokolle: Die Engine hat keine geschrieben.",
+  logsElsewhere: (host) => `Diese Maschine (${visible(host)}) hat keine Protokolle dieses Laufs. Die Maschine, die seine ` +
+    "Runden ausgeführt hat, hat sie.",
+
   // The system
   ready: "bereit für einen Platz",
   delayed: "verzögert",

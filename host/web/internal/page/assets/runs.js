@@ -6,6 +6,7 @@ import { h, newID, once, prose, said, set, shown } from "./dom.js";
 import { Answer } from "./answer.js";
 import { Exact, stringify } from "./exact.js";
 import { follow, refresh } from "./live.js";
+import { LogList } from "./logs.js";
 import { written } from "./markdown.js";
 import { problemText } from "./question.js";
 import { readable } from "./approval.js";
@@ -273,6 +274,7 @@ export class RunPanel {
     this.result = h("section");
     this.story = h("section", { class: "story", "aria-label": T.story });
     this.actions = h("div", { class: "more" });
+    this.logs = new LogList(id);
     set(node, h("p", { class: "muted loading" }, T.loading));
     this.unfollow = follow(() => this.read(), (change) => change.run_id === id);
   }
@@ -313,7 +315,7 @@ export class RunPanel {
     this.run = run;
     if (!this.head.isConnected) {
       set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.remembered, this.result,
-        this.actions, this.story);
+        this.actions, this.logs.node, this.story);
     }
     this.show(run, records, stats);
   }
@@ -387,6 +389,7 @@ export class RunPanel {
       { earlier: { more: () => this.before.more, load: () => this.load() }, went: (events) => this.went(events) }));
     else this.updateStory(run, records);
     this.showActions(run, records);
+    this.logs.changed();
   }
 
   async act(begin, done) {
