@@ -371,6 +371,55 @@ func (s mute) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
+// rehiding is a store that keeps approvals hidden after a change, so that the policy acts again.
+type rehiding struct{ store.Store }
+
+func (s rehiding) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		run := &batch[i].Run
+		before, err := s.Run(ctx, run.ID)
+		if err != nil {
+			continue
+		}
+		run.Open = slices.Clone(run.Open)
+		for j := range run.Open {
+			if q := before.OpenQuestion(run.Open[j].ID); q != nil {
+				run.Open[j].HiddenFor = q.HiddenFor
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// indiscreet is a store whose lists show hidden approvals.
+type indiscreet struct{ store.Store }
+
+func (s indiscreet) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
+	page, err := s.Store.Waiting(ctx, q)
+	if q.VisibleAt.IsZero() {
+		return page, err
+	}
+	q.VisibleAt = q.VisibleAt.Add(time.Hour)
+	return s.Store.Waiting(ctx, q)
+}
+
+// misnaming is a store that names the first version of each rule.
+type misnaming struct{ store.Store }
+
+func (s misnaming) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		batch[i].Settled = slices.Clone(batch[i].Settled)
+		for j := range batch[i].Settled {
+			if r := &batch[i].Settled[j]; interaction.IsPolicy(r.Actor) {
+				r.Actor = strings.Replace(r.Actor, "@2", "@1", 1)
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
 // A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
 	sample.Sequential(t) // TestSeeds has worlds for the race detector
@@ -422,6 +471,13 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"a fork has the session of a later question": {func(s store.Store) store.Store {
 			return latest{s}
 		}, ".fork: "},
+		"an approval stays hidden after a change": {func(s store.Store) store.Store {
+			return rehiding{s}
+		}, "has acted on it before"},
+		"hidden approvals are listed": {func(s store.Store) store.Store {
+			return indiscreet{s}
+		}, "that it is listed"},
+		"a rule's version is not kept":     {func(s store.Store) store.Store { return misnaming{s} }, "is settled by"},
 		"a default answer is stored empty": {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,6 +115,6 @@ func (w *world) gone() bool {
 		}
 	}
 	// An agent that its host abandoned may still have a request at the gate.
-	asks := func(r *request) bool { return !r.left }
+	asks := func(r *request) bool { return !r.gone() }
 	return !slices.ContainsFunc(w.waiting, asks) && !slices.ContainsFunc(w.arrived, asks)
 }

@@ -100,13 +100,15 @@ func (p *person) assigns(ctx context.Context, plan assignerPlan) {
 	}
 }
 
-// putTo notes that a person has put the question to others.
-func (x *waits) putTo(q *asked, to *fcmp.Audience) string {
+// putTo notes that the actor, a person or a rule, has put the question to others.
+func (x *waits) putTo(q *asked, to *fcmp.Audience, actor string) string {
 	if to == nil || to.Everybody || len(to.Except) > 0 || len(to.Users)+len(to.Groups) == 0 {
 		return fmt.Sprintf("question %d is put to %+v, and nobody has asked for that", q.number, to)
 	}
 	q.put = append(q.put, handing{to: &interaction.Audience{Users: to.Users, Groups: to.Groups}})
-	x.handed[handOf(q.number, to.Users, to.Groups)]++
+	if !interaction.IsPolicy(actor) {
+		x.handed[handOf(q.number, to.Users, to.Groups)]++
+	}
 	return ""
 }
 

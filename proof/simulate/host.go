@@ -17,6 +17,7 @@ import (
 type host struct {
 	world *world
 	name  string
+	index int
 	skew  time.Duration
 	idle  *view // used to wait between two processes
 
@@ -61,6 +62,7 @@ func (h *host) live() {
 func (h *host) start() *process {
 	w := h.world
 	v := w.newView(h.name, h.skew)
+	v.rules = w.plan.rules.version(h.index, time.Since(epoch))
 	ctx, cancel := context.WithCancel(w.ctx)
 	p := &process{view: v, sticky: newAgent(v, fsm.ProfileStickyProcess), cancel: cancel, killed: make(chan struct{}),
 		ended: make(chan struct{}), number: h.count}
@@ -89,12 +91,16 @@ func (p *process) serve(ctx context.Context) {
 		delete(engines, "sticky")
 		w.saw("a node lacked an engine")
 	}
-	lc, err := lifecycle.New(lifecycle.Config{
+	cfg := lifecycle.Config{
 		Store: v, Engines: engines, Forgiving: w.plan.holds.forgiving,
 		Pools: []slots.Pool{w.plan.pool}, Concurrency: w.plan.limit, Lease: w.plan.lease, Grace: w.plan.grace,
 		Poll:  w.plan.poll,
 		Clock: clock{v}, Logger: slog.New(slog.DiscardHandler),
-	})
+	}
+	if v.rules > 0 {
+		cfg.Policy, cfg.PolicyTimeout = p.policy, w.plan.rules.hides
+	}
+	lc, err := lifecycle.New(cfg)
 	if err == nil {
 		var reader sync.WaitGroup
 		reading, stop := context.WithCancel(ctx)

@@ -51,7 +51,7 @@ type acceptedReply struct {
 // populate adds hosts and people to the world.
 func (w *world) populate() {
 	for i, skew := range w.plan.skews {
-		h := &host{world: w, name: hostName(i), skew: skew}
+		h := &host{world: w, name: hostName(i), index: i, skew: skew}
 		h.idle = w.newView(h.name+"-idle", 0)
 		w.hosts = append(w.hosts, h)
 		go h.live()
@@ -63,6 +63,10 @@ func (w *world) populate() {
 	if w.plan.recovers > 0 {
 		administrator := w.person(w.plan.runs[0], "administrator")
 		w.send(administrator, func() { administrator.recovers(w.ctx) })
+	}
+	if w.plan.rules.clerk {
+		clerk := w.person(w.plan.runs[0], "clerk")
+		w.send(clerk, func() { clerk.clerks(w.ctx) })
 	}
 	w.operator = w.person(nil, "operator")
 	w.operator.stays, w.operator.decided = true, make(map[string]*decisions)

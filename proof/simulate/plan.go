@@ -28,6 +28,7 @@ type plan struct {
 	holds    holdPlan
 	onLoss   mishap // of every host's subscription to lost processes
 	feed     feedPlan
+	rules    rulesPlan
 }
 
 // rates say how often something goes wrong, in a thousand cases.
@@ -142,6 +143,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planHolds()
 	p.planMishaps()
 	p.planSeveral()
+	p.planRules()
 	p.planWaits()
 	p.planVotes()
 	p.planClaims()

@@ -25,6 +25,8 @@ type request struct {
 	store bool   // a call of the store, which may fail; a step of an agent does not
 	apply func() // makes the call; called at most once, while the world is quiescent
 
+	twins []*request // used by the scheduler only; equal calls that are answered together
+
 	done chan struct{} // closed when the caller may continue
 	err  error         // replaces the result of apply; set before done is closed
 
@@ -55,6 +57,14 @@ func compareCommits(a, b store.Commit) int {
 func (r *request) answer(err error) {
 	r.err = err
 	close(r.done)
+	for _, twin := range r.twins {
+		twin.answer(err)
+	}
+}
+
+// gone reports whether no caller waits for the answer any more.
+func (r *request) gone() bool {
+	return r.left && !slices.ContainsFunc(r.twins, func(twin *request) bool { return !twin.gone() })
 }
 
 // ask waits at the gate. An error means that there is no answer; whether the request took effect is

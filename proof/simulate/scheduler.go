@@ -33,6 +33,9 @@ func (w *world) live() {
 			w.calm()
 			continue
 		}
+		if w.deploys(now.Sub(epoch)) {
+			continue
+		}
 		if !w.calmed && chance(w.rand, w.plan.rates.fault) && w.strike(now) {
 			continue
 		}
@@ -47,7 +50,14 @@ func (w *world) collect() {
 	defer w.mu.Unlock()
 	w.step++
 	slices.SortStableFunc(w.arrived, (*request).compare)
-	w.waiting = append(w.waiting, w.arrived...)
+	for i, r := range w.arrived {
+		// No order of equal calls is stable, so they are answered together.
+		if first := len(w.waiting) - 1; i > 0 && r.kind == "Spec" && w.waiting[first].compare(r) == 0 {
+			w.waiting[first].twins = append(w.waiting[first].twins, r)
+			continue
+		}
+		w.waiting = append(w.waiting, r)
+	}
 	w.arrived = nil
 }
 
@@ -130,10 +140,10 @@ func (w *world) serve(i int) {
 	case r.doomed:
 		take()
 		w.answer(r, errCrashed)
-	case r.left && (r.applied || !r.store || w.rand.IntN(2) == 0):
+	case r.gone() && (r.applied || !r.store || w.rand.IntN(2) == 0):
 		take()
 		w.note(r.view.name, r.kind, r.what, "of a caller who gave up: dropped")
-	case r.left:
+	case r.gone():
 		take()
 		w.apply(r)
 		w.saw("a call had its effect after its caller had given up")
@@ -168,6 +178,9 @@ func (w *world) apply(r *request) {
 	}
 	w.claimed, w.said = nil, ""
 	r.apply()
+	for _, twin := range r.twins {
+		twin.apply()
+	}
 	r.claims, r.said = w.claimed, w.said
 }
 
@@ -236,7 +249,7 @@ func (w *world) abort() {
 		}
 		moved := len(w.waiting) > 0
 		for _, r := range w.waiting {
-			if !r.left {
+			if !r.gone() {
 				w.answer(r, errCrashed)
 				synctest.Wait()
 			}
@@ -261,7 +274,7 @@ func (w *world) kill(v *view) {
 	w.mu.Unlock()
 	v.touched = w.step
 	for _, r := range w.waiting {
-		if r.view != v || r.left || r.doomed {
+		if r.view != v || r.gone() || r.doomed {
 			continue
 		}
 		r.doomed = true

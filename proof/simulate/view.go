@@ -21,6 +21,7 @@ type view struct {
 	only  string // the run whose hints are delivered here; empty for all
 	// writes is the only run that may be written from here; empty for any.
 	writes string
+	rules  int // the version of the host's policy; 0: it has none
 
 	timers      []*timer            // guarded by world.mu, and read freely while the world is quiescent
 	watchers    []*func(store.Hint) // guarded by world.mu
@@ -110,7 +111,13 @@ func (v *view) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 
 // Waiting implements store.Reader.
 func (v *view) Waiting(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
-	return page(ctx, v, "Waiting", q, v.world.store.Waiting)
+	return page(ctx, v, "Waiting", q, func(ctx context.Context, q store.WaitingQuery) (store.Page, error) {
+		p, err := v.world.store.Waiting(ctx, q)
+		if err == nil {
+			v.world.witness.listed(&q, &p)
+		}
+		return p, err
+	})
 }
 
 // page reads a page of a listing.

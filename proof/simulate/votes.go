@@ -57,14 +57,14 @@ func (e *ending) voted(*ending) string {
 	votes := make(map[int][]interaction.Vote)
 	for _, q := range e.run.Open {
 		votes[q.ID] = q.Votes
-		if why := e.tally(&q, "", ""); why != "" {
+		if why := e.tally(&q, interaction.Record{}); why != "" {
 			return why
 		}
 	}
 	for i := range e.settled {
 		r := &e.settled[i]
 		votes[r.Question.ID] = r.Question.Votes
-		if why := e.tally(&r.Question, r.Resolution, r.Decision); why != "" {
+		if why := e.tally(&r.Question, *r); why != "" {
 			return why
 		}
 	}
@@ -95,9 +95,14 @@ func (e *ending) voted(*ending) string {
 }
 
 // tally recounts the votes on a question.
-func (e *ending) tally(q *interaction.Question, by interaction.Resolution, decision interaction.Decision) string {
-	n := e.plan.need(q.ID)
-	if !n.several() {
+func (e *ending) tally(q *interaction.Question, as interaction.Record) string {
+	n, by, decision := e.needOf(q.ID), as.Resolution, as.Decision
+	switch {
+	case !n.several():
+		return ""
+	case interaction.IsPolicy(as.Actor) && len(q.Votes) > 0:
+		return fmt.Sprintf("question %d has the votes %+v, and was settled by %s", q.ID, q.Votes, as.Actor)
+	case interaction.IsPolicy(as.Actor):
 		return ""
 	}
 	people, counts := make(map[string]bool), make(map[interaction.Decision]int)

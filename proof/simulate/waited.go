@@ -177,7 +177,7 @@ func (x *waits) follow(event *fcmp.Event) string {
 		case "extend":
 			return x.extend(event, q, data.EndAt)
 		case "reassign":
-			return x.putTo(q, data.To)
+			return x.putTo(q, data.To, data.Actor)
 		}
 		return "" // a claim, which changes nothing about the wait
 	}
@@ -284,6 +284,8 @@ func (x *waits) settle(event *fcmp.Event, q *asked, by interaction.Resolution, a
 		interaction.DefaultAnswer: interaction.ThenDefault, interaction.AutoDecideTimeout: interaction.ThenDecide,
 	}[by]
 	switch {
+	case interaction.IsPolicy(actor): // which needs no audience
+		return ""
 	case by == interaction.UserReply && !q.admits(actor, x.plan.groups(actor), len(q.put)):
 		return fmt.Sprintf("%s has answered question %d, and others are asked", actor, q.number)
 	case then == "" || q.wait == nil:

@@ -20,6 +20,9 @@ type witness struct {
 	runs  map[string]*store.Run
 	nodes map[string]bool
 	used  map[string][]store.TurnUsage // of each run, in the order of the commits
+
+	hidden  map[questionOf]*hidden // the questions that were asked hidden
+	rulings map[ruleOf]int         // how often each rule has decided
 }
 
 // hold identifies a claim.
@@ -42,6 +45,9 @@ func (w *world) commit(v *view, batch []store.Commit) []error {
 		}
 		switch err := errs[i]; {
 		case err == nil:
+			if w.plan.rules.hides > 0 {
+				w.witness.ruled(v, w.witness.runs[c.Run.ID], c)
+			}
 			w.witness.stored(c)
 			if w.failed[key] {
 				w.saw("a write that had failed was made again")
@@ -84,6 +90,8 @@ func racer(c *store.Commit) string {
 		return "a recovery"
 	case c.Settled[0].Resolution == interaction.Abandoned:
 		return "an end without an answer"
+	case interaction.IsPolicy(c.Settled[0].Actor):
+		return "a rule"
 	}
 	return string(c.Settled[0].Resolution)
 }

@@ -123,7 +123,7 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 		w.store = o.Store(inner)
 	}
 	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool),
-		used: make(map[string][]store.TurnUsage)}
+		used: make(map[string][]store.TurnUsage), hidden: make(map[questionOf]*hidden), rulings: make(map[ruleOf]int)}
 	w.turns = turns{world: w, calls: make(map[string][]*call)}
 	inner.Watch(w.heard)
 	if p.calm {
