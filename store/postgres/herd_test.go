@@ -73,7 +73,8 @@ func TestClaimThatLooksSaysWhatItSaw(t *testing.T) {
 	}
 	look := func() (got seen) {
 		claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon.Add(time.Minute), Max: 9,
-			Engines: []string{"e"}, Found: &got.found, Drained: &got.drained, NoSuspects: &got.noSuspects, Start: start})
+			Engines: []string{"e"}, Found: &got.found, Drained: &got.drained, NoSuspects: &got.noSuspects,
+			Start: start})
 		require.NoError(t, err)
 		require.Empty(t, claimed)
 		return got
