@@ -208,7 +208,8 @@ func TestN7WhoMayWriteNotes(t *testing.T) {
 // N7: a note does not show an approval to people that the host's policy is deciding.
 func TestN7ANoteLeavesAQuestionHidden(t *testing.T) {
 	run := Run{ID: "r", Version: 4, Engine: "agent", State: StateWaitingUser, UpdatedAt: noon,
-		Open: []interaction.Question{{ID: 1, Kind: interaction.Approval, AskedAt: noon, HiddenFor: 5, Subject: &interaction.Subject{Tool: "pay"}}}}
+		Open: []interaction.Question{{ID: 1, Kind: interaction.Approval, AskedAt: noon, HiddenFor: 5,
+			Subject: &interaction.Subject{Tool: "pay"}}}}
 	cm, err := decide.Note(&run, &run.Open[0], Actor{ID: "ada"}, "x", "", noon)
 	require.NoError(t, err)
 	require.True(t, cm.Run.Open[0].Hidden(noon))

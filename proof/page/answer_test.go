@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -219,6 +220,55 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 	ada.sees("This question is not for you. Its audience: eve.")
 	eve := w.open("eve", "")
 	eve.sees("How do we book this?")
+}
+
+// N7: people write notes on a question by keys alone, and see those of others at once, in the list, with
+// every character, in both languages, also after the answer.
+func TestN7NotesOnThePage(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
+	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
+	bob.sees("Write a note")
+	ada.sees("Write a note")
+	call(ada, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown,
+		Key: "m", Code: "KeyM", Text: "m"}) // the page's shortcut writes no m into the field
+	ada.until(`document.activeElement.closest(".notes") !== null && document.activeElement.value === ""`)
+	ada.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	ada.sees("Write a text first.")
+	call(ada, input.InsertText, input.InsertTextParams{Text: "Ask <b>Eve</b>\u202e,\nshe booked it last year. "})
+	ada.run(`window.held = true;`) // a reload would lose it
+	ada.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	const notes = `[...document.querySelectorAll(".note-list li")].map((e) => e.innerText).join("|")`
+	for _, o := range []*window{ada, bob} {
+		o.until(notes + `.includes("<b>Eve</b>U+202E,\nshe booked it last year.")`)
+		o.until(`document.querySelector("a.row .noted").innerText === "1 note"`)
+	}
+	ada.until(`document.activeElement.closest(".notes") !== null && document.activeElement.value === "" && held`)
+	ada.until(notes + `.startsWith("you")`)
+	bob.until(notes + `.startsWith("ada")`)
+	bob.write("Write a note", "I am not Eve.")
+	bob.reload()
+	bob.until(`document.querySelector(".notes textarea")?.value === "I am not Eve."`)
+	bob.press("Add note")
+	ada.until(notes + `.includes("I am not Eve.")`)
+	ada.sees("bob wrote a note on question 1.")
+	ada.pictures("notes")
+	ada.accessibleInBoth("notes")
+	bob.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: "de" })`)
+	bob.reload()
+	bob.until(`document.querySelector("a.row .noted")?.innerText === "2 Notizen"`)
+	bob.press("Notiz hinzufügen")
+	bob.sees("Schreiben Sie zuerst einen Text.")
+	bob.pictures("notes-german")
+	bob.accessibleInBoth("notes in German")
+	run, err := w.lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Len(t, run.Open[0].Notes.List, 2)
+	require.Equal(t, "Ask <b>Eve</b>\u202e,\nshe booked it last year.", run.Open[0].Notes.List[0].Text)
+	_, err = w.lc.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Text: "As rent."})
+	require.NoError(t, err)
+	ada.until(`document.querySelector(".notes textarea").checkVisibility() === false`)
+	ada.until(notes + `.includes("I am not Eve.")`)
 }
 
 // N7: whoever reassigns a question picks people and groups from the directory by keys alone, or types

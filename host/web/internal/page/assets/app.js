@@ -146,6 +146,7 @@ function shortcuts() {
     } },
     a: decide("approve"), r: decide("reject"), e: decide("edit"), y: decide("acknowledge"),
     c: { name: "claim", act: onQuestion((p) => p.toggleClaim?.()) },
+    m: { name: "note", act: onQuestion((p) => p.note?.()) },
     x: { name: "select", act: (target) => {
       const key = target.closest?.("#inbox a.row")?.dataset.key ?? (place().view === "inbox" ? inbox.selected : "");
       if (key) inbox.pick(key);

@@ -133,6 +133,7 @@ export const english = {
     "Open the first question, or go to its answer", approve: "Approve, or yes", reject:
     "Reject with a reason, or no", edit: "Edit the arguments",
   acknowledge: "Acknowledge the risk", pick: "Choose the answer with this number", claim: "Claim, or release",
+  note: "Write a note",
   select: "Select for a decision about several",
   several: "Decide about the selected questions", undo: "Take back the last answer", search: "Search",
   inbox: "Go to the inbox", runs: "Go to the runs", system: "Go to the system", answers: "Go to your answers",
@@ -323,6 +324,18 @@ export const english = {
   nameSomebody: "Name at least one person or group.",
   reassigned: "Reassigned.",
 
+  // Notes
+  notes: "Notes",
+  notesOf: (n) => plural(n, "note", "notes"),
+  writeNote: "Write a note",
+  noteHelp: "A note decides nothing. Everybody who sees the question can read it.",
+  addNote: "Add note",
+  noteStored: "The note is stored.",
+  noteBlank: "Write a text first.",
+  noteTooLong: "The note is too long: at most 4,096 bytes.",
+  notesFull: "The question has as many notes as it can have.",
+  onBehalfOf: "for",
+
   // How a question was settled
   resolutions: {
     user_reply: (who, decision) => decision === "approve" ? `Approved by ${people(who)}`
@@ -354,6 +367,7 @@ export const english = {
     reassign: (n, who) => `${who} reassigned question ${n}.`,
     ask: (n) => `People decide question ${n}.`,
   },
+  noted: (n, who) => `${who} wrote a note on question ${n}.`,
   forgotten: (n, who) => `${who} ended the decision about question ${n} for later calls.`,
   ended: { succeeded: "The run has succeeded.", failed: "The run has failed.", canceled: "The run was canceled." },
 

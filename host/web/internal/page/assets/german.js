@@ -134,7 +134,8 @@ export const german = {
     "Die erste Frage öffnen oder zu ihrer Antwort gehen", approve: "Freigeben oder ja", reject:
     "Ablehnen mit Grund oder nein", edit: "Die Argumente bearbeiten",
   acknowledge: "Das Risiko bestätigen", pick: "Die Antwort mit dieser Nummer wählen",
-  claim: "Reservieren oder freigeben für andere", select: "Auswählen für eine gemeinsame Entscheidung",
+  claim: "Reservieren oder freigeben für andere", note: "Eine Notiz schreiben",
+  select: "Auswählen für eine gemeinsame Entscheidung",
   several: "Über die ausgewählten Fragen entscheiden", undo: "Die letzte Antwort zurücknehmen", search: "Suchen",
   inbox: "Zum Eingang", runs: "Zu den Läufen", system: "Zum System", answers: "Zu Ihren Antworten",
   help: "Einstellungen und Tasten", leave: "Ein Feld verlassen", send: "Die Antwort senden" },
@@ -326,6 +327,18 @@ export const german = {
   nameSomebody: "Nennen Sie mindestens eine Person oder Gruppe.",
   reassigned: "Weitergegeben.",
 
+  // Notes
+  notes: "Notizen",
+  notesOf: (n) => plural(n, "Notiz", "Notizen"),
+  writeNote: "Eine Notiz schreiben",
+  noteHelp: "Eine Notiz entscheidet nichts. Alle, die die Frage sehen, können sie lesen.",
+  addNote: "Notiz hinzufügen",
+  noteStored: "Die Notiz ist gespeichert.",
+  noteBlank: "Schreiben Sie zuerst einen Text.",
+  noteTooLong: "Die Notiz ist zu lang: höchstens 4.096 Bytes.",
+  notesFull: "Die Frage hat so viele Notizen, wie sie haben kann.",
+  onBehalfOf: "für",
+
   // How a question was settled
   resolutions: {
     user_reply: (who, decision) => decision === "approve" ? `Freigegeben von ${people(who)}`
@@ -358,6 +371,7 @@ export const german = {
     reassign: (n, who) => `${who} hat Frage ${n} weitergegeben.`,
     ask: (n) => `Über Frage ${n} entscheiden Personen.`,
   },
+  noted: (n, who) => `${who} hat eine Notiz zu Frage ${n} geschrieben.`,
   forgotten: (n, who) => `${who} hat die Entscheidung über Frage ${n} für spätere Aufrufe beendet.`,
   ended: { succeeded: "Der Lauf war erfolgreich.", failed: "Der Lauf ist gescheitert.",
     canceled: "Der Lauf wurde abgebrochen." },

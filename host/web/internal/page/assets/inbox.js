@@ -396,6 +396,7 @@ export class Inbox {
       parts.push(h("span", { class: "votes" }, T.votesOf((question.votes ?? []).filter((v) => v.decision === "approve")
         .length, question.need)));
     }
+    if (q.notes) parts.push(h("span", { class: "noted" }, T.notesOf(q.notes)));
     if (question.subject?.risk) parts.push(h("span", { class: "risky" }, T.risk));
     parts.push(ends ? until(ends, "due") : since(question.asked_at));
     return parts;

@@ -6,6 +6,7 @@ import { Problem, get, post, questionPath, runPath } from "./api.js";
 import { Answer } from "./answer.js";
 import { argumentsView } from "./approval.js";
 import { changesView } from "./diff.js";
+import { Notes } from "./notes.js";
 import { filesView } from "./files.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { announce, button, h, prose, said, set, shown } from "./dom.js";
@@ -38,6 +39,7 @@ export class QuestionPanel {
     this.siblings = h("nav", { class: "siblings", "aria-label": T.otherQuestions });
     this.story = h("section", { class: "story", "aria-label": T.story });
     this.more = h("div", { class: "more" });
+    this.notes = new Notes(run, id, this.path, { stored: () => this.reread() });
     set(node, h("p", { class: "muted loading" }, T.loading));
     this.again = () => this.read();
     this.unfollow = follow(this.again, (change) => change.run_id === run);
@@ -109,7 +111,7 @@ export class QuestionPanel {
   show(record, run, records) {
     const { question } = record;
     if (!this.head.isConnected) {
-      set(this.node, this.head, this.notice, this.facts, this.controls, this.more, this.story);
+      set(this.node, this.head, this.notice, this.facts, this.controls, this.notes.node, this.more, this.story);
     }
     const first = this.question === null;
     if (first || question.digest !== this.question.digest) {
@@ -126,6 +128,7 @@ export class QuestionPanel {
     this.showFacts(record);
     this.showSiblings(run);
     if (record.resolution && !this.settled) this.showSettled(record, first, records);
+    this.notes.show(question, !record.resolution);
     if (!record.resolution) this.showMore();
     if (run) this.showStory(run, records);
     if (first) this.resend();
@@ -379,6 +382,11 @@ export class QuestionPanel {
     (mine ? this.change("release", undefined, T.released) : this.change("claim", { seconds: 900, for: question.for }, T.claimed))
       .finally(() => { this.claiming = false; });
     return true;
+  }
+
+  // note moves to the field for a note, and reports whether the question takes one.
+  note() {
+    return !this.closed && this.notes.focus();
   }
 
   // showMore shows the other actions: claim, release, reassign, extend.

@@ -143,6 +143,7 @@ function entryOf(type, data, prompts) {
     case "user.input.reminder": return mark(T.reminded(data.interaction_id));
     case "user.input.escalated": return mark(T.escalated(data.interaction_id));
     case "interaction.changed": return mark(T.changed[data.change](data.interaction_id, data.actor ?? T.somebody));
+    case "interaction.noted": return mark(T.noted(data.interaction_id, data.actor ?? T.somebody), data.text);
     case "interaction.forgotten": return mark(T.forgotten(data.interaction_id, data.actor ?? T.somebody));
     case "conversation.state.changed": {
       if (!data.terminal) return null;

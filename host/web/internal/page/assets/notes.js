@@ -1,0 +1,92 @@
+// The notes on a question, and the field for another one. What is typed stays in the field until the note is stored.
+
+import { T } from "./texts.js";
+import { Problem, Unreachable, newKey, postOnce } from "./api.js";
+import { announce, button, h, newID, said, set, shown } from "./dom.js";
+import { dropDraft, keepDraft, readDraft } from "./drafts.js";
+import { problemText } from "./question.js";
+import { since } from "./time.js";
+
+const longest = 4096; // bytes
+
+// Notes shows the notes on one question. stored is called after a note was stored.
+export class Notes {
+  constructor(run, id, path, { stored }) {
+    Object.assign(this, { run, path, stored, draft: { id: `note-${id}`, digest: "" } });
+    const field = newID("note");
+    const heading = newID("notes");
+    this.list = h("ul", { class: "note-list" });
+    this.fault = h("p", { class: "fault", role: "alert", hidden: true });
+    this.field = h("textarea", { id: field, rows: 2, dir: "auto", "aria-describedby": `${field}-help`,
+      oninput: () => this.keep(), onkeydown: (e) => {
+        if (e.key === "Enter" && !e.repeat && (e.ctrlKey || e.metaKey)) this.send();
+      } });
+    this.add = button(T.addNote, "small", () => this.send());
+    this.form = h("div", { class: "field" }, h("label", { for: field }, T.writeNote),
+      h("p", { class: "help", id: `${field}-help` }, T.noteHelp), this.field, this.fault,
+      h("div", { class: "buttons" }, this.add));
+    this.node = h("section", { class: "notes", "aria-labelledby": heading },
+      h("h2", { id: heading }, T.notes), this.list, this.form);
+    this.field.value = readDraft(run, this.draft)?.text ?? "";
+  }
+
+  // show displays the notes. Only an open question takes another one.
+  show(question, open) {
+    const notes = question.notes ?? [];
+    this.for = question.for;
+    this.form.hidden = !open;
+    this.node.hidden = !open && notes.length === 0;
+    const signature = `${open} ${notes.length}`;
+    if (this.shown === signature) return;
+    this.shown = signature;
+    set(this.list, notes.map((n) => h("li", null, h("p", { class: "muted" },
+      h("strong", { dir: "auto" }, n.mine ? T.you : n.actor ? shown(n.actor) : T.somebody),
+      n.for ? [" ", T.onBehalfOf, " ", h("span", { dir: "auto" }, shown(n.for))] : null, ", ", since(n.noted_at)),
+    said(n.text))));
+  }
+
+  // focus moves to the field. It reports whether the question takes notes.
+  focus() {
+    if (this.form.hidden || !this.node.isConnected) return false;
+    this.field.focus();
+    this.field.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+
+  keep() {
+    this.key = undefined; // another text is another note
+    if (this.field.value.trim()) keepDraft(this.run, this.draft, { text: this.field.value });
+    else dropDraft(this.run, this.draft);
+  }
+
+  async send() {
+    const text = this.field.value.trim();
+    if (this.sending) return;
+    if (!text || new TextEncoder().encode(text).length > longest) {
+      this.say(text ? T.noteTooLong : T.noteBlank);
+      this.field.focus();
+      return;
+    }
+    this.sending = true;
+    this.say("");
+    this.key ??= newKey();
+    try {
+      await postOnce(`${this.path}/notes`, { text, for: this.for }, this.key, () => this.say(T.sendingAgain));
+      if (this.field.value.trim() === text) this.field.value = "";
+      this.keep();
+      this.say("");
+      announce(T.noteStored);
+      await this.stored();
+    } catch (e) {
+      if (!(e instanceof Problem || e instanceof Unreachable)) throw e;
+      this.say(e instanceof Unreachable ? T.notReached : e.code === "TOO_MANY" ? T.notesFull : problemText(e));
+    } finally {
+      this.sending = false;
+    }
+  }
+
+  say(text) {
+    this.fault.textContent = text;
+    this.fault.hidden = !text;
+  }
+}
