@@ -252,3 +252,65 @@ func TestN7CtrlEnterInAReasonRejects(t *testing.T) {
 	require.Equal(t, lifecycle.Reject, answer.Decision)
 	require.Equal(t, "Too dear.", answer.Text)
 }
+
+// N7: a person with a mouse continues before the time to undo ends. The bar shows the answer that Undo takes back, also
+// that of the displayed question. A person who has voted continues, too.
+func TestN7AMouseContinuesBeforeTheAnswerIsSent(t *testing.T) {
+	w := openWorld(t)
+	w.undo = 60
+	w.ask(lifecycle.Spec{ID: "a"}, confirm("Ship A?"))
+	w.ask(lifecycle.Spec{ID: "b"}, confirm("Ship B?"))
+	limit := approval(t, "Raise the limit?", "limit", `{"limit":2}`)
+	limit.Need = 2
+	w.ask(lifecycle.Spec{ID: "c"}, limit)
+	ada := w.open("ada", "#/inbox/a/1")
+	ada.press("Yes")
+	ada.press("Next question")
+	ada.at("#/inbox/b/1")
+	ada.press("No")
+	ada.sees("2 answers wait. The last:")
+	ada.until(`document.querySelector("#outbox").innerText.includes("Ship B?")`)
+	ada.press("Undo")
+	ada.sees("Taken back. Nothing was sent.")
+	ada.until(`document.querySelector("#outbox").innerText.includes("Ship A?")`)
+	ada.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ undo: 0 })
+		location.hash = "#/inbox/c/1"`)
+	ada.reload()
+	ada.press("Approve")
+	ada.sees("The question waits for more votes.")
+	ada.press("Next question")
+	ada.at("#/inbox/b/1")
+}
+
+// N7: Enter and E lead to the first field of a form, not to the choice between fields and JSON.
+func TestN7EnterLeadsToTheFirstField(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "a"}, engine.Question{Kind: engine.FillFields, Prompt: "What shall I order?",
+		Schema: []byte(order)})
+	w.ask(lifecycle.Spec{ID: "b"}, approval(t, "Pay?", "pay", `{"to":"ACME"}`))
+	ada := w.open("ada", "#/inbox/a/1")
+	for _, at := range []struct{ run, key, first string }{{"a", kb.Enter, "/name"}, {"b", "e", "/to"}} {
+		ada.run(fmt.Sprintf(`location.hash = "#/inbox/%s/1"`, at.run))
+		ada.at("#/inbox/" + at.run + "/1")
+		ada.until(ready)
+		ada.do(chromedp.KeyEvent(at.key))
+		ada.until(`document.activeElement.closest(".field")?.dataset.pointer === ` + quote(at.first))
+	}
+}
+
+// L1: in both languages the page is never wider than its window, down to 320 pixels.
+func TestL1ThePageFitsSmallWindows(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "a"}, approval(t, "Pay?", "pay", `{"to":"ACME"}`))
+	ada := w.open("ada", "#/inbox/a/1")
+	for _, language := range []string{"de", "en"} {
+		ada.run(fmt.Sprintf(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: %q })`, language))
+		ada.reload()
+		ada.until(ready)
+		for _, width := range []int64{390, 320} {
+			ada.size(width, 800, 1, true)
+			ada.until(fmt.Sprintf(`innerWidth === %d && document.documentElement.scrollWidth === %[1]d`, width))
+		}
+		ada.desk()
+	}
+}

@@ -60,7 +60,7 @@ const fill = async (text) => {
     } else if (control?.matches(".code")) {
       type(control, stringify(value));
     } else if (control && (value === null || value === "")) {
-      if (!control.disabled) pick(box, value === null ? ["No value (null)"] : ["Empty text"]);
+      if (!control.disabled) pick(box, value === null ? ["No value (null)"] : ["Send an empty text"]);
     } else if (control) {
       for (const box of own(control.parentNode, ".specials > label")) if (box.querySelector(":checked")) box.click();
       if (typeof value !== "string" || control.value !== value) type(control, stringify(value).startsWith('"') ? value : stringify(value));
@@ -69,7 +69,7 @@ const fill = async (text) => {
         if (!part(box, `${pointer}/${i}`)) own(box, "button").find((b) => shown(b) === "Add one").click();
         enter(part(box, `${pointer}/${i}`), `${pointer}/${i}`, item);
       });
-      const empty = own(box, ".specials > label").find((l) => shown(l) === "Empty list");
+      const empty = own(box, ".specials > label").find((l) => shown(l) === "Send an empty list");
       if (value.length === 0 && empty) empty.click();
     } else if (value === null) {
       pick(box, ["No value (null)"]);

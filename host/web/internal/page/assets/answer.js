@@ -14,6 +14,9 @@ function optionText(o) {
     : [" ", h("code", { class: "value", dir: "auto" }, shown(o.value))]];
 }
 
+// inputs selects what a person fills in. The choice between fields and JSON comes first, but is rarely wanted.
+const inputs = ":is(textarea, input, select):not(.mode input)";
+
 // Answer has the controls for one question. It calls keep after each change, and send with a reply and a short
 // description of it. keyed performs a key's action. actions maps names to the actions that keys may start. remember is
 // the longest time, in seconds, for which an approval may cover later calls.
@@ -21,7 +24,7 @@ export class Answer {
   constructor(question, draft, { keep, send, keyed, remember = 0 }) {
     Object.assign(this, { question, send, remember });
     this.parts = {};
-    this.actions = { answer: () => this.node.querySelector("textarea, input, button:not([hidden])")?.focus() };
+    this.actions = { answer: () => this.node.querySelector(`${inputs}, button:not([hidden])`)?.focus() };
     this.begun = {}; // texts of an approval's decisions that are not shown now
     this.fault = h("p", { class: "fault", role: "alert", id: newID("fault") });
     this.changed = () => this.ready && keep(); // ignore events while the controls are built or removed
@@ -256,7 +259,7 @@ export class Answer {
       buttons.hidden = Boolean(mode);
       if (remember) remember.node.hidden = mode === "reject" || mode === "respond";
       this.node?.classList.toggle("brief", this.brief());
-      place.querySelector("textarea, input")?.focus();
+      place.querySelector(inputs)?.focus();
     };
     parts.back = () => {
       open(null);

@@ -157,7 +157,8 @@ export class Fields {
     control.value = value ?? "";
     const help = [place.help, T.formats[s.format], hidesSomething(control.value) ? T.hidden : null]
       .filter(Boolean).join(" ");
-    const empty = place.required && !s.minLength || value === ""
+    const mayBeEmpty = !s.minLength && (s.pattern === undefined || matches(s.pattern, "") !== false);
+    const empty = place.required && mayBeEmpty || value === ""
       ? this.special(control, T.emptyValue, value === "") : null;
     const none = s.nullable ? this.special(control, T.noValue, value === null) : null;
     const field = this.field({ ...place, help }, control, () => {

@@ -200,7 +200,10 @@ export class Inbox {
   // waiting describes the list, for the pane of a person who has not chosen a question.
   waiting() {
     const all = this.wanted().filter((q) => q.question.may_reply && !decided(q.run_id, q.question.id));
-    if (!this.loaded || all.length === 0) return h("p", { class: "empty muted" }, T.pickQuestion);
+    if (!this.loaded || all.length === 0) {
+      const none = this.loaded && this.wanted().length === 0;
+      return h("p", { class: "empty muted" }, !none ? T.pickQuestion : this.filters.size ? T.nothingFound : T.allDone);
+    }
     const count = (of) => [...Map.groupBy(all, of)].map(([name, some]) => [name, some.length]);
     const first = this.step(1, (q) => q.question.may_reply && !decided(q.run_id, q.question.id));
     const oldest = all.reduce((a, b) => a.question.asked_at < b.question.asked_at ? a : b);

@@ -143,8 +143,8 @@ function leave() {
   }
 }
 
-// openOutbox sends replies that an earlier page has left, and shows the replies of other questions than the one in
-// view in a node.
+// openOutbox sends replies that an earlier page has left, and shows in a node the held replies and the failed ones of
+// questions that are not in view.
 export function openOutbox(node, { shown, open }) {
   addEventListener("pagehide", leave);
   document.addEventListener("freeze", leave);
@@ -156,9 +156,9 @@ export function openOutbox(node, { shown, open }) {
   });
   for (const { run, question, sent } of unsent()) resume(run, question, sent);
   const show = () => {
-    const all = [...replies.values()].filter((r) => keyOf(r.run, r.id) !== shown());
-    const held = all.filter((r) => r.state === "held");
-    const bad = all.filter((r) => r.state === "refused" || r.state === "unknown");
+    const all = [...replies.values()];
+    const held = all.filter((r) => r.state === "held"); // the last one is the one that the key takes back
+    const bad = all.filter((r) => (r.state === "refused" || r.state === "unknown") && keyOf(r.run, r.id) !== shown());
     node.hidden = held.length + bad.length === 0;
     const last = held.at(-1);
     const many = held.length > 1 ? [T.heldReplies(held.length), " "] : null;
@@ -178,7 +178,7 @@ export function openOutbox(node, { shown, open }) {
 }
 
 // undoButton takes a reply back, and opens its question.
-export function undoButton(reply, open) {
+function undoButton(reply, open) {
   const take = button(T.undo, "small", () => undo(reply) && open?.(reply));
   take.dataset.shortcut = "u";
   take.setAttribute("aria-keyshortcuts", "u");

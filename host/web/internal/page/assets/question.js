@@ -11,7 +11,7 @@ import { filesView } from "./files.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { announce, button, h, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
-import { forget, hold, onReply, replyTo, resume, undoButton } from "./outbox.js";
+import { forget, hold, onReply, replyTo, resume } from "./outbox.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { entitle, written } from "./markdown.js";
@@ -223,7 +223,6 @@ export class QuestionPanel {
     const written = this.answer?.written();
     this.answer?.close();
     set(this.more);
-    set(this.controls);
     if (mine) this.say("good", h("strong", null, T.recorded), " ", decided(record));
     else {
       this.say(atFirst ? "plain" : "warn", h("strong", null, shown(outcomeOf(record, record.mine, records))), " ",
@@ -231,12 +230,15 @@ export class QuestionPanel {
           said(written, "blockquote")] : null);
     }
     dropDraft(this.run, this.question);
-    const next = this.next?.();
-    if (next) {
-      set(this.controls, h("p", null, h("a", { class: "button", href: next.href }, T.nextQuestion), " ",
-        h("span", { class: "muted", dir: "auto" }, prose(next.title.slice(0, 120)))));
-    }
+    set(this.controls, this.nextLink());
     if (!this.controls.contains(document.activeElement) && !atFirst) this.node.querySelector("h1")?.focus();
+  }
+
+  // nextLink leads to the next question of the list; null after the last one.
+  nextLink() {
+    const next = this.next?.();
+    return next ? h("p", { class: "next" }, h("a", { class: "button", href: next.href }, T.nextQuestion), " ",
+      h("span", { class: "muted", dir: "auto" }, prose(next.title.slice(0, 120)))) : null;
   }
 
   // showControls shows the controls with the draft: for this question, or for the one before it.
@@ -261,7 +263,9 @@ export class QuestionPanel {
   whyNot() {
     const { question } = this;
     const mine = question.votes?.find((v) => v.mine);
-    if (mine) return h("p", { class: "notice plain" }, T.youHaveVoted(T.voted[mine.decision]));
+    if (mine) {
+      return h("div", null, h("p", { class: "notice plain" }, T.youHaveVoted(T.voted[mine.decision])), this.nextLink());
+    }
     if (question.claim) return h("p", { class: "notice plain" }, T.othersWork(visible(question.claim.actor)));
     return h("p", { class: "notice plain" }, T.notForYou, " ", audience(question.to), ".");
   }
@@ -292,7 +296,8 @@ export class QuestionPanel {
     switch (state) {
       case "held":
         this.say("plain", h("strong", null, reply.says), " ", h("span", { "aria-hidden": "true" },
-          T.sentWhen, " ", until(reply.at)), " ", undoButton(reply));
+          T.sentWhen, " ", until(reply.at)), this.nextLink());
+        if (!this.byKey) this.notice.scrollIntoView({ block: "nearest" }); // after a key the next question opens
         break;
       case "undone":
         this.say("plain", T.undone);
@@ -409,12 +414,17 @@ export class QuestionPanel {
       this.reassigns = asked;
       this.others = this.reassignment(act);
     }
+    const keyed = (control) => {
+      control.dataset.shortcut = "c";
+      control.setAttribute("aria-keyshortcuts", "c");
+      return control;
+    };
     const focused = this.more.contains(document.activeElement) ? document.activeElement : null;
     set(this.more,
       !several && question.may_reply && !question.claim
-        ? button(T.claim, "small", () => act("claim", { seconds: 900, for: question.for }, T.claimed)) : null,
+        ? keyed(button(T.claim, "small", () => act("claim", { seconds: 900, for: question.for }, T.claimed))) : null,
       mine ? [button(T.claimLonger, "small", () => act("claim", { seconds: 3600 }, T.claimed)),
-        button(T.release, "small", () => act("release", undefined, T.released))] : null,
+        keyed(button(T.release, "small", () => act("release", undefined, T.released)))] : null,
       question.own_wait ? [later(T.hourMore, (at) => at.setTime(at.getTime() + 3_600_000)),
         later(T.dayMore, (at) => at.setDate(at.getDate() + 1))] : null, // the same time of the next day
       question.may_reassign ? this.others : null);
