@@ -347,6 +347,7 @@ func (o *window) check(what, options string) {
 		need(o.t, err == nil, "axe-core")
 		o.run(string(axe))
 	}
+	o.until(`document.querySelector("button[aria-busy=true]") === null`) // busy buttons are pale
 	found := js[[]string](o, `axe.run(document, { resultTypes: ["violations"]`+options+` }).then((r) =>
 		r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`)
 	assert.Empty(o.t, found, what)
