@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -19,8 +20,10 @@ import (
 // host is a program that uses the library: a serving lifecycle, and an answerer.
 type host struct {
 	*lifecycle.Lifecycle
-	store    *timed
-	talks    *sync.Map // run id → chan string: messages that the agent sends instead of asking
+	store *timed
+	// talks has what the agent does instead of asking: run id → chan string, messages to send, or
+	// chan time.Time, which receives the turn's start.
+	talks    *sync.Map
 	answerer *answerer
 	other    *replier // the node that replies; nil: this one
 	observed *telemetry
@@ -38,13 +41,17 @@ func agent(talks *sync.Map) engine.Engine {
 		if strings.HasPrefix(t.RunID, inboxPrefix) {
 			return askGroups(t.RunID)
 		}
-		if said, ok := talks.Load(t.RunID); ok {
-			for line := range said.(chan string) { //nolint:forcetypeassert // the map contains only channels
+		switch said, _ := talks.Load(t.RunID); said := said.(type) {
+		case chan string:
+			for line := range said {
 				if err := s.Message(ctx, engine.Message{Text: line}); err != nil {
 					return engine.Outcome{}, err
 				}
 			}
 			return engine.Done("Said."), nil
+		case chan time.Time:
+			said <- time.Now()
+			return engine.Done("Started."), nil
 		}
 		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "The release is built. Shall I " +
 			"ship it?"}), nil

@@ -37,6 +37,9 @@ type options struct {
 	dsn         string
 	across      bool
 	nodes       int
+	standby     time.Duration
+	idle        time.Duration
+	transact    int
 	finished    int
 	runs        int
 	concurrency int
@@ -68,6 +71,10 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.across, "across", false, "reply on a different node than the one that executes (postgres)")
 	f.IntVar(&o.nodes, "nodes", 0, "number of nodes, each with a separate store, that share the round trips, and "+
 		"whose claims and transactions are counted (postgres); no other phase is measured")
+	f.DurationVar(&o.standby, "standby", 0, "delay of a synchronous standby of the private server (-nodes)")
+	f.DurationVar(&o.idle, "idle", 0, "duration in which the transactions of idle nodes are counted (-nodes)")
+	f.IntVar(&o.transact, "transact", 0, "number of runs to submit in transactions of the host's, 32 at one time, "+
+		"with notifications and without (-nodes)")
 	f.IntVar(&o.runs, "runs", 10000, "number of round trips")
 	f.IntVar(&o.concurrency, "concurrency", 256, "number of simultaneous round trips")
 	f.IntVar(&o.parked, "parked", 0, "number of parked runs, left by a process that died")
@@ -103,6 +110,10 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-db needs -store sqlite")
 	case o.store != "postgres" && (o.dsn != "" || o.across || o.nodes != 0):
 		return o, errors.New("-dsn, -across and -nodes need -store postgres")
+	case o.nodes == 0 && (o.standby != 0 || o.idle != 0 || o.transact != 0) || o.standby != 0 && o.dsn != "":
+		return o, errors.New("-standby, -idle and -transact need -nodes, and -standby a private server")
+	case o.standby < 0 || o.idle < 0 || o.transact < 0:
+		return o, errors.New("-standby, -idle and -transact must not be negative")
 	case o.nodes < 0 || o.nodes > maxNodes:
 		return o, fmt.Errorf("-nodes is %d, want 0 to %d", o.nodes, maxNodes)
 	case o.runs < 1 || o.concurrency < 1 || o.concurrency > 10000:

@@ -113,9 +113,12 @@ func TestAFileOfTheCallers(t *testing.T) {
 
 func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
-		"-store mysql":          `-store is "mysql", want memory, sqlite or postgres`,
-		"-dsn x":                "-dsn, -across and -nodes need -store postgres",
-		"-store memory -db x":   "-db needs -store sqlite",
+		"-store mysql":                          `-store is "mysql", want memory, sqlite or postgres`,
+		"-dsn x":                                "-dsn, -across and -nodes need -store postgres",
+		"-store memory -db x":                   "-db needs -store sqlite",
+		"-idle 1s":                              "-standby, -idle and -transact need -nodes",
+		"-store postgres -nodes 1 -transact -1": "must not be negative",
+		"-store postgres -nodes 1 -standby 1s -dsn x": "-standby a private server",
 		"-runs 0":               "-runs is 0",
 		"-concurrency 100000":   "-concurrency 100000",
 		"-parked -1":            "must not be negative",
@@ -150,11 +153,15 @@ func TestRunGoesOnOnceItsChildrenHaveEnded(t *testing.T) {
 	require.Contains(t, out, "children: started")
 }
 
-// R4: several nodes share the round trips, and a turn takes the lock of its pool about once.
+// R4: several nodes share the round trips, and a turn takes the lock of its pool about once. Hints
+// start the runs of the host's transactions.
 func TestNodesShareTheRoundTrips(t *testing.T) {
-	r, out := run(t, "-store", "postgres", "-nodes", "3", "-runs", "60", "-concurrency", "2")
+	r, out := run(t, "-store", "postgres", "-nodes", "3", "-runs", "60", "-concurrency", "2", "-idle", "10ms",
+		"-transact", "40")
 	require.LessOrEqual(t, r.ClaimsPerTurn, 1.5)
 	require.Greater(t, r.TransactionsPerRun, 2.0)
+	require.Greater(t, r.HintShare, 0.0)
+	require.GreaterOrEqual(t, r.HintedP99, r.HintedP50)
 	require.InDelta(t, 6, r.CommitsPerRun, 0.001)
 	require.LessOrEqual(t, r.GoroutinesLeft, 0)
 	require.Contains(t, out, "locking claims a turn")

@@ -122,6 +122,10 @@ func (r *report) measureNodes(ctx context.Context, p *place, o options, pr *prog
 			return err
 		}
 	}
+	served, err := p.served()
+	if err != nil {
+		return err
+	}
 	before := p.sent.Load()
 	bar, stats, begun, cpu := pr.start("round trips", o.runs), counters(), time.Now(), cpuTime()
 	err = loadNodes(ctx, next, o.concurrency, upTo(o.runs, bar.at))
@@ -129,12 +133,14 @@ func (r *report) measureNodes(ctx context.Context, p *place, o options, pr *prog
 	bar.end()
 	written := minus(counters(), stats)
 	r.TransactionsPerRun = float64(p.sent.Load()-before) / float64(o.runs)
+	after, counting := p.served()
+	r.ServedPerRun = float64(after-served) / float64(o.runs)
 	var replies []time.Duration
 	for _, h := range hosts {
 		delays, refused := h.answerer.drain()
 		replies, err = append(replies, delays...), errors.Join(err, refused)
 	}
-	if err != nil {
+	if err := errors.Join(err, counting); err != nil {
 		return err
 	}
 	n := float64(o.runs)
@@ -145,6 +151,27 @@ func (r *report) measureNodes(ctx context.Context, p *place, o options, pr *prog
 	r.RowsPerRun, r.BytesPerRun = float64(written.Rows)/n, float64(written.Bytes)/n
 	r.CPUPerRun = used.Seconds() * 1e6 / n
 	r.ClaimsPerTurn = float64(written.Claims) / (2 * n) // a round trip starts two turns
+	r.Standby = float64(o.standby.Milliseconds())
+	if o.idle > 0 {
+		if err := r.measureIdle(ctx, p, o.idle); err != nil {
+			return err
+		}
+	}
+	if o.transact > 0 {
+		return r.measureTransactions(ctx, p, hosts, o.transact, pr)
+	}
+	return nil
+}
+
+// measureIdle counts the transactions of idle nodes.
+func (r *report) measureIdle(ctx context.Context, p *place, long time.Duration) error {
+	sent := p.sent.Load()
+	select {
+	case <-time.After(long):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	r.IdlePerS = float64(p.sent.Load()-sent) / long.Seconds() / float64(r.Nodes)
 	return nil
 }
 

@@ -30,11 +30,12 @@ type place struct {
 	path string
 	kept *memory.Store // the memory store outlives its hosts
 
-	server *pglocal.Server // nil for the caller's server
-	dsn    string
-	schema string
-	pools  []*pgxpool.Pool // of several nodes
-	sent   transactions    // by several nodes
+	server  *pglocal.Server // nil for the caller's server
+	standby *pglocal.Server // nil without one
+	dsn     string
+	schema  string
+	pools   []*pgxpool.Pool // of several nodes
+	sent    transactions    // by several nodes
 }
 
 func newPlace(ctx context.Context, o options) (*place, error) {

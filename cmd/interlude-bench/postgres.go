@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,7 +25,48 @@ func (p *place) serve(ctx context.Context) error {
 		return err
 	}
 	p.server, p.dsn = server, server.DSN("")
+	if p.o.standby == 0 {
+		return nil
+	}
+	if err := p.replicate(ctx); err != nil {
+		p.unserve()
+		return err
+	}
 	return nil
+}
+
+// replicate starts a standby. Every commit waits until the standby has applied it, which it does
+// after the delay.
+func (p *place) replicate(ctx context.Context) (err error) {
+	settings := maps.Clone(serverFor(p.o.nodes))
+	settings["recovery_min_apply_delay"] = fmt.Sprint(p.o.standby.Milliseconds())
+	if p.standby, err = p.server.Standby(ctx, pglocal.Options{Settings: settings}); err != nil {
+		return err
+	}
+	return p.connected(func(ctx context.Context, c *pgx.Conn) error {
+		for _, text := range []string{`ALTER SYSTEM SET synchronous_standby_names = '*'`,
+			`ALTER SYSTEM SET synchronous_commit = 'remote_apply'`, `SELECT pg_reload_conf()`} {
+			if _, err := c.Exec(ctx, text); err != nil {
+				return err
+			}
+		}
+		for synchronous := false; !synchronous; {
+			err := c.QueryRow(ctx, `SELECT pg_sleep(0.01) IS NOT NULL
+				AND EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')`).Scan(&synchronous)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// served returns the number of transactions that the server has counted in the database.
+func (p *place) served() (n int64, _ error) {
+	return n, p.connected(func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT xact_commit + xact_rollback FROM pg_stat_database
+			WHERE datname = current_database()`).Scan(&n)
+	})
 }
 
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
@@ -38,7 +81,10 @@ func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
 func (p *place) unserve() {
 	switch {
 	case p.server != nil:
-		_ = p.server.Stop() // its data are temporary
+		if p.standby != nil {
+			_ = p.standby.Stop()
+		}
+		_ = p.server.Stop() // their data are temporary
 	case p.dsn != "":
 		// The schema's name is random and so not shared.
 		_ = p.exec("DROP SCHEMA IF EXISTS " + pgx.Identifier{p.schema}.Sanitize() + " CASCADE")

@@ -122,9 +122,11 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// claims reports whether this process makes the claim that the hint calls for. The caller holds mu.
+// claims reports whether this process makes the claim that the hint calls for, if any: a new run
+// that cannot start yet calls for none. The caller holds mu.
 func (n *notifier) claims(h store.Hint) bool {
-	claimed := false
+	r := h.Run
+	claimed := r != nil && r.Version == 1 && (r.Block != nil || r.NotBefore.After(r.UpdatedAt))
 	for fn := range n.asked {
 		claimed = (*fn)(h) || claimed
 	}

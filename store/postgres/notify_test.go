@@ -99,6 +99,11 @@ func TestNotifierSaysWhatThisProcessClaims(t *testing.T) {
 	stop()
 	n.enqueue([]store.Hint{{RunID: "mine", State: fsm.StateQueued, Seq: 3}})
 	require.False(t, notices(t, n)[0].Runs[0].Claimed)
+	for version, claimed := range map[uint64]bool{1: true, 2: false} { // a later version may have released a slot
+		later := &store.Run{ID: "later", Version: version, State: fsm.StateQueued, NotBefore: time.Unix(1, 0)}
+		n.enqueue([]store.Hint{{RunID: "later", State: fsm.StateQueued, Seq: version, Run: later}})
+		require.Equal(t, claimed, notices(t, n)[0].Runs[0].Claimed)
+	}
 }
 
 // The name of a schema's channel fits the server, and no other schema has it.

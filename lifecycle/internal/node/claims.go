@@ -147,6 +147,10 @@ func (c *claimState) gap(peers int64) time.Duration {
 // that time the node that committed it usually claims it, and says so.
 const foundGaps = 10
 
+// manyNodes doubles the wait for such a run: the polls of many nodes find almost every run, and the
+// server is slower.
+const manyNodes = 50
+
 // deferClaim has the scheduler claim at this node's place in the order, and some gaps later, unless
 // another node claims the run before.
 func (c *claimState) deferClaim(runID string, gaps int64) {
@@ -155,7 +159,7 @@ func (c *claimState) deferClaim(runID string, gaps int64) {
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(runID))
 		place := (c.rank.Load() + int64(sum.Sum32())) % peers
-		wait += time.Duration(place) * c.gap(peers)
+		wait += wait*time.Duration(peers)/manyNodes + time.Duration(place)*c.gap(peers)
 	}
 	at := MonotonicNow(c.proc.Clock).Add(wait)
 	c.mu.Lock()
