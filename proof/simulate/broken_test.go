@@ -420,6 +420,42 @@ func (s misnaming) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
+// recalling is a store that changes remembered decisions when a run remembers one.
+type recalling struct {
+	store.Store
+	change func(*interaction.Memory)
+}
+
+func (s recalling) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		run := &batch[i].Run
+		before, err := s.Run(ctx, run.ID)
+		run.Remembered = slices.Clone(run.Remembered)
+		for j := range run.Remembered {
+			if m := &run.Remembered[j]; err == nil && before.Memory(m.ID) == nil {
+				s.change(m)
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// unforgetting is a store that stores the event which ends a remembered decision, and not its end.
+type unforgetting struct{ store.Store }
+
+func (s unforgetting) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		c := &batch[i]
+		before, err := s.Run(ctx, c.Run.ID)
+		if err == nil && len(c.Run.Remembered) < len(before.Remembered) && !c.Run.State.Terminal() {
+			c.Run.Remembered = before.Remembered
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
 // A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
 	sample.Sequential(t) // TestSeeds has worlds for the race detector
@@ -477,7 +513,16 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"hidden approvals are listed": {func(s store.Store) store.Store {
 			return indiscreet{s}
 		}, "that it is listed"},
-		"a rule's version is not kept":     {func(s store.Store) store.Store { return misnaming{s} }, "is settled by"},
+		"a rule's version is not kept": {func(s store.Store) store.Store { return misnaming{s} }, "is settled by"},
+		"a remembered decision that was ended stays": {func(s store.Store) store.Store {
+			return unforgetting{s}
+		}, "it remembers the decision"},
+		"a remembered decision has no end": {func(s store.Store) store.Store {
+			return recalling{s, func(m *interaction.Memory) { m.Until = m.Until.Add(time.Hour) }}
+		}, "it had expired"},
+		"a remembered decision has no bounds": {func(s store.Store) store.Store {
+			return recalling{s, func(m *interaction.Memory) { m.Equal, m.Most = nil, nil }}
+		}, "it covers"},
 		"a default answer is stored empty": {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

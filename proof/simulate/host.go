@@ -62,6 +62,7 @@ func (h *host) live() {
 func (h *host) start() *process {
 	w := h.world
 	v := w.newView(h.name, h.skew)
+	v.recalls = w.plan.memory.lasts > 0
 	v.rules = w.plan.rules.version(h.index, time.Since(epoch))
 	ctx, cancel := context.WithCancel(w.ctx)
 	p := &process{view: v, sticky: newAgent(v, fsm.ProfileStickyProcess), cancel: cancel, killed: make(chan struct{}),
@@ -94,7 +95,7 @@ func (p *process) serve(ctx context.Context) {
 	cfg := lifecycle.Config{
 		Store: v, Engines: engines, Forgiving: w.plan.holds.forgiving,
 		Pools: []slots.Pool{w.plan.pool}, Concurrency: w.plan.limit, Lease: w.plan.lease, Grace: w.plan.grace,
-		Poll:  w.plan.poll,
+		Poll: w.plan.poll, Remember: w.plan.memory.lasts,
 		Clock: clock{v}, Logger: slog.New(slog.DiscardHandler),
 	}
 	if v.rules > 0 {

@@ -29,17 +29,18 @@ type person struct {
 	// votedBefore are the replies that were refused since their author had voted.
 	votedBefore []interaction.Reply
 
-	canceled bool            // their cancel ended the run
-	seen     []fcmp.Event    // the events that a follower got
-	final    *store.Run      // the run that Wait returned
-	refused  map[string]bool // the keys of replies that were refused for good
-	maybe    map[string]bool // the texts of replies without a key whose outcome they never learned
-	decided  map[string]*decisions
-	extended extensions
-	claimed  []claimOf
-	handed   hands
-	created  bool         // their fork
-	notAsked map[int]bool // the questions that were put to others when they replied
+	canceled         bool            // their cancel ended the run
+	seen             []fcmp.Event    // the events that a follower got
+	final            *store.Run      // the run that Wait returned
+	refused          map[string]bool // the keys of replies that were refused for good
+	maybe            map[string]bool // the texts of replies without a key whose outcome they never learned
+	decided          map[string]*decisions
+	extended         extensions
+	claimed          []claimOf
+	handed           hands
+	created          bool         // their fork
+	forgotten, ended map[int]bool // the remembered decisions that they ended, and that had ended before
+	notAsked         map[int]bool // the questions that were put to others when they replied
 }
 
 // acceptedReply is a reply that the library reported as accepted.
@@ -76,11 +77,13 @@ func (w *world) populate() {
 func (w *world) person(run *runPlan, name string) *person {
 	v := w.newView(name, 0)
 	v.only = "-" // only followers need hints
-	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{v}, Poll: w.plan.poll})
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{v}, Poll: w.plan.poll,
+		Remember: w.plan.memory.lasts})
 	if err != nil {
 		panic(err)
 	}
 	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool),
+		forgotten: make(map[int]bool), ended: make(map[int]bool),
 		notAsked: make(map[int]bool), handed: hands{stored: make(map[string]int), refused: make(map[int]bool)}}
 }
 
@@ -133,6 +136,10 @@ func (p *person) submits(ctx context.Context) {
 	for i, a := range p.run.assigners {
 		q := w.person(p.run, fmt.Sprintf("%s.assigner%d", p.run.spec.ID, i+1))
 		w.send(q, func() { q.assigns(ctx, a) })
+	}
+	if f := p.run.forgetter; f != nil {
+		q := w.person(p.run, p.run.spec.ID+".forgetter")
+		w.send(q, func() { q.forgets(ctx, f) })
 	}
 	if f := p.run.fork; f != nil {
 		q := w.person(p.run, p.run.spec.ID+".forker")
@@ -214,10 +221,15 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 		plan.decide(&reply, p.run.need(id))
 	}
 	for tried := false; ; tried = true {
+		if p.run.approval(id) && !p.run.need(id).several() {
+			w.plan.memory.extend(&reply, plan.seed, clock{p.view}.Now())
+		}
 		receipt, err := p.Reply(ctx, p.run.spec.ID, reply)
 		var settled *lifecycle.SettledError
+		var wrong *interaction.FieldError
 		switch {
 		case err == nil:
+			reply.Remember = nil
 			if receipt.Replayed {
 				w.saw("a reply was acknowledged again")
 				if tried {
@@ -246,6 +258,9 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 			return false
 		case errors.Is(err, lifecycle.ErrNotWaiting):
 			w.saw("a reply to what was not asked was refused")
+			return false
+		case errors.As(err, &wrong) && wrong.Field == "Remember.Until":
+			w.saw("a decision was over before it was remembered")
 			return false
 		case !unclear(err):
 			w.fault(fmt.Sprintf("%s replies to %d: %v", p.view.name, id, err))

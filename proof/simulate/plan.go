@@ -29,6 +29,7 @@ type plan struct {
 	onLoss   mishap // of every host's subscription to lost processes
 	feed     feedPlan
 	rules    rulesPlan
+	memory   memoryPlan
 }
 
 // rates say how often something goes wrong, in a thousand cases.
@@ -61,6 +62,7 @@ type runPlan struct {
 	clings    bool          // the process that a dead worker left cannot be ended
 	reports   bool          // its agent reports usage
 	mishaps   mishaps
+	forgetter *forgetterPlan
 	fork      *forkPlan // nil: not forked
 	origin    *origin   // of a fork
 }
@@ -144,6 +146,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planMishaps()
 	p.planSeveral()
 	p.planRules()
+	p.planMemory()
 	p.planWaits()
 	p.planVotes()
 	p.planClaims()

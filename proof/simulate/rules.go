@@ -48,10 +48,15 @@ func (p *plan) planRules() {
 		p.rules.deployed = append(p.rules.deployed, from[0]+from[1])
 	}
 	for _, run := range p.runs {
-		for i := range run.turns {
-			if t := &run.turns[i]; t.asks && t.several.approvals == nil && r.IntN(2) == 0 {
-				t.several = newSeveral(r)
-			}
+		run.moreApprovals(r)
+	}
+}
+
+// moreApprovals lets more turns ask several questions, approvals among them.
+func (p *runPlan) moreApprovals(r *rand.Rand) {
+	for i := range p.turns {
+		if t := &p.turns[i]; t.asks && t.several.approvals == nil && r.IntN(2) == 0 {
+			t.several = newSeveral(r)
 		}
 	}
 }
@@ -207,6 +212,10 @@ func (x *witness) ruled(v *view, prev *store.Run, c *store.Commit) {
 		want := time.Duration(0)
 		if v.rules > 0 && q.Kind == interaction.Approval {
 			want = w.plan.rules.hides
+		} else if v.recalls && x.covered(c.Run.ID, q) {
+			want = 5 * time.Second
+		}
+		if want > 0 {
 			x.hidden[questionOf{c.Run.ID, q.ID}] = &hidden{asker: v, version: v.rules, at: q.AskedAt}
 		}
 		if got := time.Duration(q.HiddenFor) * time.Second; got != want {
@@ -215,7 +224,11 @@ func (x *witness) ruled(v *view, prev *store.Run, c *store.Commit) {
 		}
 	}
 	for i := range c.Settled {
-		if r := &c.Settled[i]; interaction.IsPolicy(r.Actor) {
+		r := &c.Settled[i]
+		if interaction.MemoryOf(r.Actor) > 0 {
+			x.recalled(v, prev, c.Run.ID, r, c.Run.UpdatedAt)
+		}
+		if interaction.IsPolicy(r.Actor) {
 			x.ruledBy(v, prev, c.Run.ID, r.Question.ID, r.Actor, &interaction.Ruling{Decision: r.Decision,
 				Reason: r.Response})
 		}
@@ -235,6 +248,7 @@ func (x *witness) ruled(v *view, prev *store.Run, c *store.Commit) {
 		}
 		x.ruledBy(v, prev, c.Run.ID, changed.InteractionID, changed.Actor, said)
 	}
+	x.remembers(c)
 }
 
 // ruledBy explains which ruling is not as the plan says.
@@ -245,6 +259,9 @@ func (x *witness) ruledBy(v *view, prev *store.Run, run string, number int, acto
 	}
 	q, asked := prev.OpenQuestion(number), x.hidden[questionOf{run, number}]
 	switch {
+	case v.rules == 0 && v.recalls && actor == interaction.PolicyActor+"default":
+		w.saw("no remembered decision covered a hidden approval any more")
+		return
 	case v.rules == 0:
 		wrong("it has no policy")
 		return
@@ -323,7 +340,7 @@ func (e *ending) ruledOnce(*ending) string {
 			return err.Error()
 		}
 		before, known := changed[data.Number]
-		asked, policy := e.hidden(data.Number), interaction.IsPolicy(data.Actor)
+		asked, policy := e.hidden(data.Number), byItself(data.Actor)
 		changed[data.Number] = data.Actor
 		switch {
 		case policy && known:
@@ -333,6 +350,9 @@ func (e *ending) ruledOnce(*ending) string {
 			continue
 		}
 		e.world.saw("a hidden approval was changed before the policy decided")
+		if asked.version == 0 {
+			continue
+		}
 		if said := e.world.plan.rules.ruling(e.plan, data.Number, asked.version); e.world.plan.calm &&
 			said.fault != policyHangs && event.TS.After(asked.at.Add(said.takes+beat+3*time.Second)) &&
 			said.takes+beat+3*time.Second < e.world.plan.rules.hides {
@@ -347,7 +367,7 @@ func (e *ending) ruledOnce(*ending) string {
 			by = asked.by
 		}
 		logged := changed[r.Question.ID]
-		if interaction.IsPolicy(r.Actor) && r.Actor != by || by != "" && (r.Actor != by || logged != by) {
+		if byItself(r.Actor) && r.Actor != by || by != "" && (r.Actor != by || logged != by) {
 			return fmt.Sprintf("question %d is settled by %q, in its event by %q, and was by %q", r.Question.ID,
 				r.Actor, logged, by)
 		}

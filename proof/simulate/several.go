@@ -77,7 +77,8 @@ func (t *turnPlan) questions(first int) (all []interaction.Question) {
 		q := interaction.Question{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question %d?", first+i)}
 		if len(t.several.approvals) > 0 && t.several.approvals[i] {
 			var err error
-			if q, err = engine.ApprovalOf(q.Prompt, "tool", map[string]any{"number": first + i}); err != nil {
+			if q, err = engine.ApprovalOf(q.Prompt, "tool", map[string]any{"number": first + i,
+				"kind": kind(first + i)}); err != nil {
 				panic(err)
 			}
 		}

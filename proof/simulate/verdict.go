@@ -42,8 +42,8 @@ func (w *world) judge() {
 			w.fault(fmt.Sprintf("run %s cannot be read after the end: %v", p.spec.ID, err))
 			continue
 		}
-		for _, check := range []func(*ending) string{e.ruled, e.ruledOnce, e.answered, e.executed, e.followed, e.meant,
-			e.waited, e.claimed, e.voted, e.heldAsMeant, e.usedAsStored} {
+		for _, check := range []func(*ending) string{e.ruled, e.ruledOnce, e.forgot, e.answered, e.executed, e.followed,
+			e.meant, e.waited, e.claimed, e.voted, e.heldAsMeant, e.usedAsStored} {
 			if why := check(e); why != "" {
 				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
 			}
@@ -139,7 +139,7 @@ func (e *ending) answered(*ending) string {
 			return fmt.Sprintf("the reply %q to %d was accepted, and it was settled as %s with %q", t.reply.Text,
 				r.Question.ID, r.Resolution, r.Response)
 		case !known && r.Resolution == interaction.UserReply && !maybe[r.Response] && r.Key == "" &&
-			!interaction.IsPolicy(r.Actor):
+			!byItself(r.Actor):
 			return fmt.Sprintf("interaction %d was settled with %q, and nobody said so", r.Question.ID, r.Response)
 		}
 	}

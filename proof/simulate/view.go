@@ -20,8 +20,9 @@ type view struct {
 	skew  time.Duration
 	only  string // the run whose hints are delivered here; empty for all
 	// writes is the only run that may be written from here; empty for any.
-	writes string
-	rules  int // the version of the host's policy; 0: it has none
+	writes  string
+	rules   int  // the version of the host's policy; 0: it has none
+	recalls bool // the host remembers decisions
 
 	timers      []*timer            // guarded by world.mu, and read freely while the world is quiescent
 	watchers    []*func(store.Hint) // guarded by world.mu

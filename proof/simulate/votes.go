@@ -18,7 +18,7 @@ func (p *plan) planVotes() {
 	for _, run := range p.runs {
 		for i := range run.turns {
 			t := &run.turns[i]
-			if len(t.several.approvals) == 0 || r.IntN(2) == 0 {
+			if len(t.several.approvals) == 0 || r.IntN(2) == 0 || p.memory.lasts > 0 {
 				continue
 			}
 			t.several.needs = make([]need, len(t.several.approvals))

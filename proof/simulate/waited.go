@@ -284,7 +284,7 @@ func (x *waits) settle(event *fcmp.Event, q *asked, by interaction.Resolution, a
 		interaction.DefaultAnswer: interaction.ThenDefault, interaction.AutoDecideTimeout: interaction.ThenDecide,
 	}[by]
 	switch {
-	case interaction.IsPolicy(actor): // which needs no audience
+	case byItself(actor): // which needs no audience
 		return ""
 	case by == interaction.UserReply && !q.admits(actor, x.plan.groups(actor), len(q.put)):
 		return fmt.Sprintf("%s has answered question %d, and others are asked", actor, q.number)

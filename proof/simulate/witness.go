@@ -22,6 +22,7 @@ type witness struct {
 	used  map[string][]store.TurnUsage // of each run, in the order of the commits
 
 	hidden  map[questionOf]*hidden // the questions that were asked hidden
+	memos   map[questionOf]*memo   // the ledger of remembered decisions
 	rulings map[ruleOf]int         // how often each rule has decided
 }
 
@@ -45,7 +46,7 @@ func (w *world) commit(v *view, batch []store.Commit) []error {
 		}
 		switch err := errs[i]; {
 		case err == nil:
-			if w.plan.rules.hides > 0 {
+			if w.plan.rules.hides > 0 || w.plan.memory.lasts > 0 {
 				w.witness.ruled(v, w.witness.runs[c.Run.ID], c)
 			}
 			w.witness.stored(c)
@@ -92,6 +93,8 @@ func racer(c *store.Commit) string {
 		return "an end without an answer"
 	case interaction.IsPolicy(c.Settled[0].Actor):
 		return "a rule"
+	case byItself(c.Settled[0].Actor):
+		return "a remembered decision"
 	}
 	return string(c.Settled[0].Resolution)
 }
@@ -212,6 +215,9 @@ func (x *witness) compareRun(id string, c *store.Commit) {
 	}
 	x.runs[id] = &run
 	if why := follows(prev, &run, c); why != "" {
+		w.fault(fmt.Sprintf("run %s, version %d: %s", id, run.Version, why))
+	}
+	if why := x.remembered(&run); why != "" {
 		w.fault(fmt.Sprintf("run %s, version %d: %s", id, run.Version, why))
 	}
 	if why := coherent(&run); why != "" {

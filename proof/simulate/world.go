@@ -123,7 +123,8 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 		w.store = o.Store(inner)
 	}
 	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool),
-		used: make(map[string][]store.TurnUsage), hidden: make(map[questionOf]*hidden), rulings: make(map[ruleOf]int)}
+		used: make(map[string][]store.TurnUsage), hidden: make(map[questionOf]*hidden), rulings: make(map[ruleOf]int),
+		memos: make(map[questionOf]*memo)}
 	w.turns = turns{world: w, calls: make(map[string][]*call)}
 	inner.Watch(w.heard)
 	if p.calm {
