@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
@@ -142,11 +144,12 @@ func TestL1TimesAndTheirPictureAreInProportion(t *testing.T) {
 			new Date(Date.now() - %d * 1000).toISOString()))()`, seconds)))
 	}
 	widths := js[[]float64](ada, `(async () => {
-		const { drawTimeline } = await import("./timeline.js");
+		const { Timeline } = await import("./timeline.js");
 		const node = document.createElement("div");
 		const change = (ts, from, to) => ({ type: "conversation.state.changed", ts, data: { from, to }, meta: {} });
 		const end = "2026-01-03T00:01:00.001Z";
-		drawTimeline(node, [{ type: "conversation.started", ts: "2026-01-01T00:00:00.000Z", data: {} },
+		const timeline = new Timeline(node, () => ({ shown: 0, all: 0 }));
+		timeline.draw([{ type: "conversation.started", ts: "2026-01-01T00:00:00.000Z", data: {} },
 			change("2026-01-01T00:00:00.001Z", "queued", "running"),
 			change("2026-01-01T00:01:00.001Z", "running", "waiting_user"),
 			change(end, "waiting_user", "succeeded")], { finished_at: end });
@@ -158,6 +161,96 @@ func TestL1TimesAndTheirPictureAreInProportion(t *testing.T) {
 	require.Greater(t, widths[1], 10*widths[0], "a minute")
 	require.Greater(t, widths[2], 1.5*widths[1], "two days")
 	require.InDelta(t, widths[3], widths[0]+widths[1]+widths[2], 0.5)
+}
+
+// N7: the timeline is to scale unless a wait would hide the work; then it is cut, and time and place
+// still match. A brush selects a range by pointer and by keys, and the history shows only that range.
+func TestN7TheTimelineIsToScaleWithABrush(t *testing.T) {
+	w := openWorld(t)
+	w.ask(lifecycle.Spec{ID: "r"}, confirm("Ship?"))
+	ada := w.open("ada", "#/runs/r")
+	ada.sees("Ship?")
+	ada.run(`window.laid = async (...lengths) => {
+		const timeline = await import("./timeline.js");
+		let at = 1000;
+		const states = lengths.map(([state, seconds]) => ({ state, from: at, to: at += seconds * 1000 }));
+		const limit = timeline.layOut(states, 600);
+		const same = states.every((p) => [0, 0.25, 0.9].every((part) => {
+			const time = p.from + part * (p.to - p.from);
+			return Math.abs(timeline.timeAt(states, timeline.placeOf(states, time)) - time) <= 1e-6 * (p.to - p.from);
+		}));
+		return [limit === Infinity ? 0 : limit / 1000, Number(same), ...states.map((p) => Math.round(p.w))];
+	}`)
+	for _, c := range []struct {
+		phases string
+		want   []float64 // the length above which waits are cut, whether time and place match, and the widths
+	}{
+		{`["queued", 10], ["running", 20], ["waiting_user", 30]`, []float64{0, 1, 101, 200, 300}},
+		{`["running", 5], ["waiting_user", 1209600], ["running", 20], ["waiting_user", 180], ["running", 10]`,
+			[]float64{60, 1, 22, 231, 81, 231, 42}},
+		{`["running", 1], ["running", 7200]`, []float64{0, 1, 3, 597}},
+		{`["queued", 900000]`, []float64{0, 1, 600}},
+		{`["queued", 0], ["running", 0]`, []float64{0, 1, 3, 3}},
+	} {
+		got := js[[]float64](ada, `window.laid(`+c.phases+`)`)
+		require.InDeltaSlice(t, c.want, got, 6, c.phases)
+		require.Equal(t, c.want[:2], got[:2], c.phases)
+	}
+	require.Equal(t, []bool{true, true, false, true, false}, js[[]bool](ada, `import("./timeline.js").then(({ within }) =>
+		[within({ from: null, until: null }, 1), within({ from: 5, until: null }, 1, 9),
+			within({ from: 5, until: null }, 4), within({ from: 5, until: 6 }, 5, 5), within({ from: null, until: 6 }, 7, 8)])`))
+
+	// A run that waited two weeks between seconds of work, as its page shows it.
+	require.True(t, js[bool](ada, `(async () => {
+		const { Timeline, within } = await import("./timeline.js");
+		const node = document.createElement("section"); // the page still redraws its own
+		node.className = "timeline";
+		document.querySelector(".timeline").replaceWith(node);
+		const times = ["2026-01-01T08:00:00Z", "2026-01-01T08:00:01Z", "2026-01-01T08:00:06Z", "2026-01-15T08:00:06Z",
+			"2026-01-15T08:00:07Z", "2026-01-15T08:00:27Z"];
+		const change = (i, from, to) => ({ type: "conversation.state.changed", ts: times[i], data: { from, to },
+			meta: { attempt: i > 2 ? 2 : 1 } });
+		window.timeline = new Timeline(node, (range) => ({ all: times.length,
+			shown: times.filter((at) => within(range, Date.parse(at))).length }));
+		timeline.draw([{ type: "conversation.started", ts: times[0], data: {} }, change(1, "queued", "running"),
+			change(2, "running", "waiting_user"), change(3, "waiting_user", "queued"), change(4, "queued", "running"),
+			change(5, "running", "succeeded")], { finished_at: times[5] });
+		return true;
+	})()`))
+	ada.sees("to scale; waits longer than 1 min are cut (//)")
+	ada.until(`document.querySelectorAll(".timeline .cut").length === 1`)
+	drag := func(from, to float64) {
+		t.Helper()
+		ada.run(fmt.Sprintf(`{
+			const box = document.querySelector(".timeline svg").getBoundingClientRect();
+			const at = (type, part) => document.querySelector(".timeline svg").dispatchEvent(new PointerEvent(type, {
+				bubbles: true, pointerId: 1, clientX: box.left + part * box.width, clientY: box.top + 5 }));
+			SVGElement.prototype.setPointerCapture = () => {};
+			at("pointerdown", %[1]g), at("pointermove", %[2]g), at("pointerup", %[2]g);
+		}`, from, to))
+	}
+	drag(0.9, 0.3)
+	ada.sees("2 of 6 entries of the history, from ")
+	ada.pictures("timeline")
+	ada.accessibleInBoth("a timeline")
+	drag(0.5, 0.5)
+	ada.sees("Drag in the picture")
+	ada.with(`document.querySelector(".brush input") ?? undefined`, "e.focus()")
+	ada.do(chromedp.KeyEvent(kb.End))
+	ada.sees("1 of 6 entries of the history")
+	ada.press("Whole time")
+	ada.sees("Drag in the picture")
+	ada.until(`document.activeElement === document.querySelector(".brush input")`)
+
+	// The page of a run: the history follows the range.
+	ada.reload()
+	ada.sees("I have read what there is about r.")
+	all := js[int](ada, `document.querySelectorAll(".story .entry").length`)
+	ada.with(`document.querySelector(".brush input") ?? undefined`, "e.focus()")
+	ada.do(chromedp.KeyEvent(kb.End))
+	ada.until(fmt.Sprintf(`document.querySelectorAll(".story .entry").length < %d`, all))
+	ada.press("Whole time")
+	ada.until(fmt.Sprintf(`document.querySelectorAll(".story .entry").length === %d`, all))
 }
 
 // L1: who is not asked is not offered to ask others, nor who is kept from it by another's claim.

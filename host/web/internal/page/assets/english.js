@@ -436,7 +436,15 @@ export const english = {
   lanes: { queued: "Queue", running: "Work", waiting_user: "People" },
   turn: (n) => `turn ${n}`,
   marks: { retry: "Retry", held: "Held", warning: "Warning" },
-  logarithmic: "logarithmic scale",
+  toScale: "to scale",
+  cutScale: (length) => `to scale; waits longer than ${length} are cut (//)`,
+  brush: "Time range of the history",
+  brushFrom: "From",
+  brushUntil: "Until",
+  brushAll: "Whole time",
+  brushHelp: "Drag in the picture, or move the sliders, to select the part of the history that is listed below.",
+  brushed: (n, all, from, until) => `${count(n)} of ${plural(all, "entry", "entries")} of the history, from ${from} ` +
+    `until ${until}.`,
   asTable: "As a table",
   columns: ["When", "What", "How long", "Details"],
   timelineSays: (turns, waits, retries) => `${plural(turns, "turn", "turns")}, ${plural(waits, "wait", "waits")} for ` +

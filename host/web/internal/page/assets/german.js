@@ -443,7 +443,15 @@ export const german = {
   lanes: { queued: "Warten", running: "Arbeit", waiting_user: "Personen" },
   turn: (n) => `Runde ${n}`,
   marks: { retry: "Neuer Versuch", held: "Angehalten", warning: "Warnung" },
-  logarithmic: "logarithmische Skala",
+  toScale: "maßstäblich",
+  cutScale: (length) => `maßstäblich; Warten über ${length} ist gekürzt (//)`,
+  brush: "Zeitraum des Verlaufs",
+  brushFrom: "Von",
+  brushUntil: "Bis",
+  brushAll: "Ganze Zeit",
+  brushHelp: "Ziehen Sie im Bild oder bewegen Sie die Regler, um den Teil des Verlaufs zu wählen, der unten steht.",
+  brushed: (n, all, from, until) => `${count(n)} von ${plural(all, "Eintrag", "Einträgen")} des Verlaufs, von ${from} ` +
+    `bis ${until}.`,
   asTable: "Als Tabelle",
   columns: ["Wann", "Was", "Wie lange", "Näheres"],
   timelineSays: (turns, waits, retries) => `${plural(turns, "Runde", "Runden")}, ${plural(waits, "Mal", "Mal")} ` +

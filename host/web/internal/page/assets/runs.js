@@ -12,7 +12,7 @@ import { problemText } from "./question.js";
 import { readable } from "./approval.js";
 import { rememberedList } from "./remember.js";
 import { Earlier, audience, showStory } from "./story.js";
-import { drawTimeline } from "./timeline.js";
+import { Timeline, within } from "./timeline.js";
 import { moment, since, until } from "./time.js";
 import { visible } from "./visible.js";
 
@@ -268,7 +268,9 @@ export class RunPanel {
     this.head = h("div");
     this.notice = h("div", { role: "status" });
     this.why = h("div");
-    this.timeline = h("section", { class: "timeline", "aria-label": T.timeline });
+    this.timelinePlace = h("section", { class: "timeline", "aria-label": T.timeline });
+    this.timeline = new Timeline(this.timelinePlace, (range) => this.chooseStory?.((at) => within(range, Date.parse(at)))
+      ?? { shown: 0, all: 0 });
     this.questions = h("section");
     this.remembered = h("section", { class: "remembered" });
     this.result = h("section");
@@ -282,7 +284,7 @@ export class RunPanel {
   // went draws the timeline of the events so far, and soon reads the run again.
   went(events) {
     this.events = events;
-    drawTimeline(this.timeline, events, this.run);
+    this.timeline.draw(events, this.run);
     clearTimeout(this.soon);
     this.soon = setTimeout(refresh, 200);
   }
@@ -314,7 +316,7 @@ export class RunPanel {
     this.text = text;
     this.run = run;
     if (!this.head.isConnected) {
-      set(this.node, this.head, this.notice, this.why, this.timeline, this.questions, this.remembered, this.result,
+      set(this.node, this.head, this.notice, this.why, this.timelinePlace, this.questions, this.remembered, this.result,
         this.actions, this.logs.node, this.story);
     }
     this.show(run, records, stats);
@@ -370,7 +372,7 @@ export class RunPanel {
         : null);
     }
     this.whyShown = signature;
-    drawTimeline(this.timeline, this.events, run);
+    this.timeline.draw(this.events, run);
     set(this.questions, run.questions.length ? [h("h2", null, T.openQuestions), h("ul", { class: "plain" },
       run.questions.map((q) => h("li", null, h("a", { class: "row", href:
         `#/inbox/${encodeURIComponent(run.id)}/${q.id}` }, h("span", { class: "title", dir: "auto" },
@@ -385,7 +387,8 @@ export class RunPanel {
     set(this.result, run.final_text || run.output !== undefined ? [h("h2", null, T.result),
       run.final_text ? written(run.final_text) : null,
       run.output !== undefined ? h("div", { class: "arguments" }, readable(run.output)) : null] : null);
-    if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory } = showStory(this.story, run, records,
+    if (!this.stopStory) ({ stop: this.stopStory, update: this.updateStory,
+      choose: this.chooseStory } = showStory(this.story, run, records,
       { earlier: { more: () => this.before.more, load: () => this.load() }, went: (events) => this.went(events) }));
     else this.updateStory(run, records);
     this.showActions(run, records);

@@ -48,7 +48,8 @@ const tail = 100; // events with which the story of a question begins
 
 // showStory shows the history in a node and follows it: seen is called after new events, went with the events. The
 // question with the number current is only linked, and a long story starts near its end. Earlier says whether there
-// are questions before the records, and loads them.
+// are questions before the records, and loads them. The result has stop, update, and choose, which lists only entries
+// with a time that a function accepts.
 export function showStory(node, run, records, { current = 0, earlier = null, seen = () => {}, went = () => {} } = {}) {
   const after = current ? Math.max(0, run.last_event - tail) : 0;
   const cut = !earlier && (after > 0 || records.length > 0 && records[0].question.id > 1);
@@ -65,9 +66,14 @@ export function showStory(node, run, records, { current = 0, earlier = null, see
   const list = h("ol", { class: "entries" });
   set(node, h("h2", null, T.story), cut ? h("p", null, h("a", { href: `#/runs/${encodeURIComponent(run.id)}` },
     T.wholeStory)) : null, more, list);
+  let chosen = () => true; // by the time of an entry
+  let count = { shown: 0, all: 0 };
   const show = () => {
     more.hidden = !earlier?.more() && !source?.more;
-    set(list, entries(run, before, records, events, current).map(({ at, kind, content }) =>
+    const all = entries(run, before, records, events, current);
+    const some = all.filter(({ at }) => chosen(at));
+    count = { shown: some.length, all: all.length };
+    set(list, some.map(({ at, kind, content }) =>
       h("li", { class: `entry ${kind}` }, h("span", { class: "when" }, stamp(at)), h("div", null, content))));
   };
   show();
@@ -79,7 +85,11 @@ export function showStory(node, run, records, { current = 0, earlier = null, see
     if (all.at(-1).seq > known) seen();
     known = all.at(-1).seq;
   }, after);
-  return { stop, update: (nextRun, nextRecords) => {
+  return { stop, choose: (which) => {
+    chosen = which;
+    show();
+    return count;
+  }, update: (nextRun, nextRecords) => {
     if (stringify([nextRun, nextRecords]) === stringify([run, records])) return;
     [run, records] = [nextRun, nextRecords];
     show();

@@ -14,11 +14,17 @@ const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digi
 const zoned = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 const date = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", hour: "2-digit",
   minute: "2-digit", timeZoneName: "short" });
+const seconds = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 export function moment(time) {
   const at = new Date(time);
   return isToday(at) ? zoned.format(at) : date.format(at);
+}
+
+// exactly returns a time with its seconds.
+export function exactly(time) {
+  return seconds.format(new Date(time));
 }
 
 // stamp returns a time for a column of times, without the zone for times of today.
