@@ -122,10 +122,6 @@ func (r *report) measureNodes(ctx context.Context, p *place, o options, pr *prog
 			return err
 		}
 	}
-	served, err := p.served()
-	if err != nil {
-		return err
-	}
 	before := p.sent.Load()
 	bar, stats, begun, cpu := pr.start("round trips", o.runs), counters(), time.Now(), cpuTime()
 	err = loadNodes(ctx, next, o.concurrency, upTo(o.runs, bar.at))
@@ -133,14 +129,12 @@ func (r *report) measureNodes(ctx context.Context, p *place, o options, pr *prog
 	bar.end()
 	written := minus(counters(), stats)
 	r.TransactionsPerRun = float64(p.sent.Load()-before) / float64(o.runs)
-	after, counting := p.served()
-	r.ServedPerRun = float64(after-served) / float64(o.runs)
 	var replies []time.Duration
 	for _, h := range hosts {
 		delays, refused := h.answerer.drain()
 		replies, err = append(replies, delays...), errors.Join(err, refused)
 	}
-	if err := errors.Join(err, counting); err != nil {
+	if err != nil {
 		return err
 	}
 	n := float64(o.runs)

@@ -61,14 +61,6 @@ func (p *place) replicate(ctx context.Context) (err error) {
 	})
 }
 
-// served returns the number of transactions that the server has counted in the database.
-func (p *place) served() (n int64, _ error) {
-	return n, p.connected(func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, `SELECT xact_commit + xact_rollback FROM pg_stat_database
-			WHERE datname = current_database()`).Scan(&n)
-	})
-}
-
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
 func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {

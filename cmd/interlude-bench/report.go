@@ -31,15 +31,12 @@ type report struct {
 	Nodes              int     `json:"nodes,omitempty"`
 	ClaimsPerTurn      float64 `json:"claims_per_turn,omitempty"`      // that lock their pools
 	TransactionsPerRun float64 `json:"transactions_per_run,omitempty"` // sent by all nodes, with their polls
-	// ServedPerRun is the same as the server counts it, with a transaction of each listening process
-	// for each notification.
-	ServedPerRun float64 `json:"served_transactions_per_run,omitempty"`
-	Standby      float64 `json:"standby_ms,omitempty"`      // delay of a synchronous standby
-	IdlePerS     float64 `json:"idle_per_node_s,omitempty"` // transactions that an idle node sends
-	TransactPS   float64 `json:"transact_per_s,omitempty"`  // the host's transactions with notifications
-	HintShare    float64 `json:"transact_ratio,omitempty"`  // relative to those without
-	HintedP50    float64 `json:"hinted_p50_ms,omitempty"`   // from the host's commit until a node starts the turn
-	HintedP99    float64 `json:"hinted_p99_ms,omitempty"`
+	Standby            float64 `json:"standby_ms,omitempty"`           // delay of a synchronous standby
+	IdlePerS           float64 `json:"idle_per_node_s,omitempty"`      // transactions that an idle node sends
+	TransactPS         float64 `json:"transact_per_s,omitempty"`       // the host's transactions with notifications
+	HintShare          float64 `json:"transact_ratio,omitempty"`       // relative to those without
+	HintedP50          float64 `json:"hinted_p50_ms,omitempty"`        // from the host's commit until a node starts the turn
+	HintedP99          float64 `json:"hinted_p99_ms,omitempty"`
 
 	RunsPerS      float64 `json:"runs_per_s"`
 	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until the next turn is stored as running
@@ -122,7 +119,6 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	if r.Nodes > 0 {
 		line("nodes / locking claims a turn / transactions a run", "%d / %.2f / %.1f", r.Nodes, r.ClaimsPerTurn,
 			r.TransactionsPerRun)
-		line("transactions a run, as the server counts", "%.1f", r.ServedPerRun)
 	}
 	line("claim, p50", "%.2f ms", r.ClaimP50)
 	line("a run's commits / flushes / rows", "%.2f / %.3f / %.1f", r.CommitsPerRun, r.FlushesPerRun, r.RowsPerRun)
