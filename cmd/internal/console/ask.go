@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -21,17 +22,18 @@ import (
 type asker struct {
 	ctx     context.Context //nolint:containedctx // of the one call that asks
 	in, out *os.File
-	columns int // in which an edit is shown side by side; 0: one below the other
+	columns int  // in which an edit is shown side by side; 0: one below the other
+	edits   bool // begins with the arguments of an approval that may be edited
 }
 
 // ask returns the person's answer, and asks again if the question does not accept it.
-func ask(ctx context.Context, q *lifecycle.Question, in, out *os.File, columns int) (lifecycle.Reply, error) {
-	a := asker{ctx, in, out, columns}
+func (a asker) ask(q *lifecycle.Question) (lifecycle.Reply, error) {
 	for {
 		r := lifecycle.Reply{ID: q.ID, Seen: q.Digest()}
 		if err := a.fill(q, &r); err != nil {
 			return r, err
 		}
+		a.edits = false
 		if r.AcceptsRisk(*q) && !r.AcceptRisk {
 			sure, err := a.pick("Do you accept the risk?", []string{"Yes, I accept it", "No, back"}, unpicked, "yn")
 			if err != nil {
@@ -76,7 +78,7 @@ func (a asker) print(text string) { fmt.Fprintln(a.out, terminal.Text(text)) }
 // plain prompts for screen readers.
 func (a asker) run(fields ...huh.Field) error {
 	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(a.in).WithOutput(a.out).WithShowHelp(true).
-		WithTheme(theme()).WithWidth(terminal.Width)
+		WithTheme(theme()).WithWidth(terminal.Width).WithKeyMap(keyMap())
 	var err error
 	if os.Getenv("ACCESSIBLE") != "" {
 		err = form.WithAccessible(true).RunWithContext(a.ctx)
@@ -91,6 +93,17 @@ func (a asker) run(fields ...huh.Field) error {
 		return errLeft()
 	}
 	return err
+}
+
+// keyMap is huh's, and Esc leaves. The line of help below a field says so.
+func keyMap() *huh.KeyMap {
+	keys := huh.NewDefaultKeyMap()
+	keys.Quit.SetKeys("ctrl+c", "esc")
+	keys.Text.Submit.SetHelp("enter", "submit • esc leave")
+	keys.Text.Next.SetHelp("enter", "next • esc leave")
+	keys.Input.Submit.SetHelp("enter", "submit • esc leave")
+	keys.Input.Next.SetHelp("enter", "next • esc leave")
+	return keys
 }
 
 func theme() *huh.Theme {
@@ -169,8 +182,11 @@ func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 		labels, decisions = append(labels, "Answer in my own words"), append(decisions, lifecycle.Respond)
 	}
 	for {
-		picked, err := a.pick("Decide", labels, unpicked, "")
-		if err != nil {
+		picked, err := slices.Index(decisions, lifecycle.Edit), error(nil)
+		if !a.edits || picked < 0 {
+			picked, err = a.pick("Decide", labels, unpicked, "")
+		}
+		if a.edits = false; err != nil {
 			return err
 		}
 		r.Decision, r.Value = decisions[picked], nil

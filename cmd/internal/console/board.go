@@ -52,6 +52,7 @@ type board struct {
 	below    int                      // lines of the question that are above the view
 	unseen   int                      // lines of the question that are below the view
 	answer   *lifecycle.InboxQuestion // to be answered by ask
+	edits    bool                     // the answer begins with the arguments
 	width    int
 	height   int
 	left     bool
@@ -131,11 +132,12 @@ func (b *board) flush(c command.Call) error {
 func (b *board) ask(c command.Call) {
 	o := b.answer
 	p := newPrinter(c.Out, false)
+	p.asks = true
 	if b.sides {
 		p.columns = b.width
 	}
 	p.question(&o.Question, b.cl.Now())
-	reply, err := ask(b.ctx, &o.Question, c.In, c.Out, p.columns)
+	reply, err := asker{b.ctx, c.In, c.Out, p.columns, b.edits}.ask(&o.Question)
 	if err != nil {
 		b.note = command.Words(err)
 		return

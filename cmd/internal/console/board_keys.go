@@ -80,7 +80,7 @@ func (b *board) key(key string) tea.Cmd {
 		}
 	case "enter", "e":
 		if o := b.current(); o != nil {
-			b.answer = o
+			b.answer, b.edits = o, key == "e"
 			return tea.Sequence(b.sendPending(), tea.Quit)
 		}
 	case "a":
@@ -149,7 +149,7 @@ func (b *board) decidable(all []*lifecycle.InboxQuestion) string {
 		}
 	}
 	if b.unseen > 0 {
-		return fmt.Sprintf("%d more lines: space shows them, then decide", b.unseen)
+		return terminal.Many(b.unseen, "more line") + ": space shows the rest, then decide"
 	}
 	return ""
 }
@@ -216,7 +216,7 @@ func (b *board) decideChosen(d lifecycle.Decision, reason string) tea.Cmd {
 	if len(all) == 0 {
 		return nil
 	}
-	return b.propose(decisions, fmt.Sprintf("%s: %s in %s", what, terminal.Many(len(all), "answer"), undoTime))
+	return b.propose(decisions, fmt.Sprintf("%s: %s, to be sent in %s", what, terminal.Many(len(all), "answer"), undoTime))
 }
 
 // claimTime is how long a claim lasts, as on the page.
@@ -313,7 +313,7 @@ func (b *board) row(o *lifecycle.InboxQuestion) string {
 		what := strings.TrimLeft(terminal.Name(s.Summary)+" "+terminal.Inline(s.Arguments), " ")
 		parts = append(parts, terminal.Name(s.Tool)+" "+cut(what, b.width/2))
 		if s.Risk != "" {
-			parts = append([]string{"!"}, parts...)
+			parts = append([]string{"[risk]"}, parts...)
 		}
 	}
 	parts = append(parts, terminal.Line(titled(o.Title, q.Prompt)))
@@ -342,7 +342,7 @@ func (b *board) detail() []string {
 		return []string{"no open questions"}
 	}
 	var text strings.Builder
-	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == ""}
+	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true}
 	if b.sides {
 		p.columns = b.width
 	}

@@ -109,7 +109,7 @@ func TestN4TheWholeQuestionIsShownFirst(t *testing.T) {
 	o.asks("long", q)
 	status, shown := stepped(t, []step{
 		{"member-00", "\x1b[200~a\x1b[201~a"},
-		{"more lines: space shows them, then decide", " "},
+		{"more lines: space shows the rest, then decide", " "},
 		{"member-39", "a"},
 		{"approve: 1 answer", "q"},
 	}, "inbox", "-db", o.db, "-as", "ada")
@@ -159,4 +159,23 @@ func TestN4WhatDiffersIsNamedByItsPlace(t *testing.T) {
 		o.asks(run, q)
 	}
 	stepped(t, []step{{"2 open questions", "x"}, {"[x]", "x"}, {`"to.bank" 1`, "q"}}, "inbox", "-db", o.db, "-as", "ada")
+}
+
+// N7: e begins with the arguments, Esc leaves each control without an answer, and a form is named by its fields.
+func TestN7AnAnswerCanBeLeft(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	o.asks("pay", pays(10))
+	o.asks("form", engine.Question{Kind: engine.FillFields, Prompt: "Where to?", Schema: json.RawMessage(
+		`{"type":"object","required":["city"],"properties":{"city":{"type":"string","title":"City"},"zip":{"type":"string"}}}`)})
+	status, shown := stepped(t, []step{
+		{"2 open questions", "e"},
+		{"Arguments, as JSON", ""},
+		{"esc leave", "\x1b"},
+		{"still open", "j"},
+		{"a form: City, zip (optional)", "\r"},
+		{"esc leave", "\x1b"},
+		{"still open", "q"},
+	}, "inbox", "-db", o.db, "-as", "ada")
+	require.Equal(t, command.Succeeded, status, shown)
+	require.NotContains(t, shown, "properties")
 }

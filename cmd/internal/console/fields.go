@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
 // node is a schema within its document, for references by pointer.
@@ -50,6 +52,22 @@ func read(nodes ...node) fields {
 	}
 	f.flatten()
 	return f
+}
+
+// fieldNames returns the titles of an object's members; empty if the schema names no members.
+func fieldNames(schema json.RawMessage) []string {
+	f := read(node{schema, schema})
+	names := make([]string, len(f.members))
+	for i, m := range f.members {
+		names[i] = terminal.Name(m.name)
+		if title := read(m.nodes...).title; title != "" {
+			names[i] = terminal.Line(title)
+		}
+		if !slices.Contains(f.required, m.name) {
+			names[i] += " (optional)"
+		}
+	}
+	return names
 }
 
 // with combines a branch with the schema common to all branches.

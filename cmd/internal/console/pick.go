@@ -157,7 +157,10 @@ func (l *list) View() string {
 		}
 		lines = append(lines, mark+ends(label, roomForLabel))
 	}
-	hint := "↑ ↓ move, enter selects, ctrl+c leaves"
+	hint := "↑ ↓ move, enter selects, esc leaves"
+	if l.hot != "" {
+		hint = strings.Join(strings.Split(l.hot, ""), " or ") + ", or " + hint
+	}
 	switch {
 	case l.hint != "":
 		hint = l.hint

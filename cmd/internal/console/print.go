@@ -21,6 +21,7 @@ type printer struct {
 	narrow bool // lines are cut to the width of a terminal
 	// columns in which changes are shown side by side; 0: one below the other
 	columns int
+	asks    bool // controls ask for the fields of a form next: the question only names them
 	err     error
 }
 

@@ -133,8 +133,9 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 	case a.given():
 		return a.asGiven(q)
 	case terminal.Is(c.In) && terminal.Live(c.Out) && !p.json:
+		p.asks = true
 		p.question(q, cl.Now())
-		return ask(ctx, q, c.In, c.Out, p.columns)
+		return asker{ctx: ctx, in: c.In, out: c.Out, columns: p.columns}.ask(q)
 	case terminal.Is(c.In):
 		return lifecycle.Reply{}, command.Misusef("want an answer: interlude reply %s TEXT, or -value or -decision",
 			a.run)

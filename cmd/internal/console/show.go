@@ -215,7 +215,11 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 		p.text(terminal.Plain, terminal.Name(name)+":", "     ")
 	}
 	if len(q.Schema) > 0 && q.Subject == nil {
-		p.text(terminal.Plain, "a value that matches "+terminal.Inline(q.Schema), "     ")
+		text := "a value that matches " + terminal.Inline(q.Schema)
+		if names := fieldNames(q.Schema); p.asks && len(names) > 0 {
+			text = "a form: " + strings.Join(names, ", ")
+		}
+		p.text(terminal.Plain, text, "     ")
 	}
 	p.text(terminal.Dim, strings.Join(about(q, now), ", "), "     ")
 }
