@@ -216,7 +216,8 @@ func (b *board) decideChosen(d lifecycle.Decision, reason string) tea.Cmd {
 	if len(all) == 0 {
 		return nil
 	}
-	return b.propose(decisions, fmt.Sprintf("%s: %s, to be sent in %s", what, terminal.Many(len(all), "answer"), undoTime))
+	answers := terminal.Many(len(all), "answer")
+	return b.propose(decisions, fmt.Sprintf("%s: %s, to be sent in %s", what, answers, undoTime))
 }
 
 // claimTime is how long a claim lasts, as on the page.
