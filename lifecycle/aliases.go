@@ -256,6 +256,9 @@ type Memory = interaction.Memory
 // Ruling is [interaction.Ruling]: what a Policy decides.
 type Ruling = interaction.Ruling
 
+// MaxNote is interaction.MaxNote: the largest text of a note, in bytes.
+const MaxNote = interaction.MaxNote
+
 // Notes is [interaction.Notes]: the notes on a question.
 type Notes = interaction.Notes
 

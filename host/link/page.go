@@ -53,9 +53,17 @@ type view struct {
 	Ends      *moment
 	Approved  int
 	Files     []shownFile
+	Notes     []shownNote
 
 	Who  string // who settled, voted on or claimed it, or the audience
 	How  string
+	When *moment
+}
+
+// shownNote is a note on the question.
+type shownNote struct {
+	lifecycle.Note
+
 	When *moment
 }
 
@@ -146,6 +154,9 @@ func (s *view) ask(v *visit, full string) {
 	q := &v.question
 	s.Heading, s.Question, s.Full, s.Ends = s.T.Reasons[""][0], q, full, s.T.moment(q.EndsAt)
 	s.Person, s.For = v.person, v.actor.For
+	for _, n := range q.Notes.All() {
+		s.Notes = append(s.Notes, shownNote{n, s.T.moment(n.NotedAt)})
+	}
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
 	s.Writable = !q.Only && (len(q.Schema) == 0 || q.AlsoText || s.Approval)

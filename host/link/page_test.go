@@ -48,6 +48,27 @@ func TestL2AnApprovalIsDecidedByItsButtons(t *testing.T) {
 	require.Contains(t, run.FinalText, "Approved")
 }
 
+// N7: the page shows the notes on the question as text, in both languages.
+func TestN7NotesAreOnTheLinkPage(t *testing.T) {
+	h := newHost(t, engine.Question{Kind: engine.Confirm, Prompt: "Ship?"}, nil)
+	q := h.asked("r", nil)
+	link := h.link("r", q, To("ada"))
+	require.NotContains(t, h.call("GET", link, nil).Body.String(), "Notes")
+	bob := lifecycle.Actor{ID: "bo<b>b"}
+	_, err := h.lc.As(bob).Note(t.Context(), "r", 1, lifecycle.Note{Text: "Ask <b>Eve</b>\u202e."})
+	require.NoError(t, err)
+	_, err = h.lc.Note(t.Context(), "r", 1, lifecycle.Note{Text: "She is away."})
+	require.NoError(t, err)
+	body := h.call("GET", link, nil).Body.String()
+	for _, part := range []string{"<strong>Notes</strong>", "bo&lt;b&gt;b", "Ask &lt;b&gt;Eve&lt;/b&gt;", "202E",
+		"the host", "She is away."} {
+		require.Contains(t, body, part)
+	}
+	german := h.call("GET", link, nil, "Accept-Language", "de").Body.String()
+	require.Contains(t, german, "<strong>Notizen</strong>")
+	require.Contains(t, german, "das System")
+}
+
 // J12: the page of an approval hides nothing: invisible and direction-changing characters are
 // named, and the depth of the arguments does not count as white space.
 func TestJ12AnApprovalHidesNothing(t *testing.T) {

@@ -21,7 +21,7 @@ type words struct {
 
 	Yes, No, AcceptRisk                                                        string
 	Abandoned, Superseded, Automatic, Default, Approved, Rejected, Replied     string // how a question was settled
-	ClaimedBy, Until, AudienceNow, By                                          string
+	ClaimedBy, Until, AudienceNow, By, Notes, Host                             string
 	EqualLines, NoLineBreak                                                    string
 	Arguments, Bytes, OnlyBeginning, FileMissing, FileChanged, FileUnavailable string
 	Of, HaveApproved, YouAnswerAs, For, EndsOn                                 string
@@ -64,6 +64,7 @@ var english = words{
 	Default:    "There was no answer in time, so the default answer counts.",
 	Approved:   "It was approved.", Rejected: "It was rejected.", Replied: "It was answered.",
 	ClaimedBy: "Claimed by", Until: "until", AudienceNow: "Audience now:", By: "By",
+	Notes: "Notes", Host: "the host",
 	Changes: map[lifecycle.ChangeKind]string{lifecycle.ChangeCreate: "Creates", lifecycle.ChangeEdit: "Edits",
 		lifecycle.ChangeDelete: "Deletes"},
 	EqualLines: "equal lines", NoLineBreak: "(no line break at the end)",
@@ -120,6 +121,7 @@ var german = words{
 	Default:    "Es kam rechtzeitig keine Antwort, deshalb gilt die Vorgabe.",
 	Approved:   "Sie wurde freigegeben.", Rejected: "Sie wurde abgelehnt.", Replied: "Sie wurde beantwortet.",
 	ClaimedBy: "Reserviert von", Until: "bis", AudienceNow: "Jetzt gefragt:", By: "Von",
+	Notes: "Notizen", Host: "das System",
 	Changes: map[lifecycle.ChangeKind]string{lifecycle.ChangeCreate: "Legt an:", lifecycle.ChangeEdit: "Ändert",
 		lifecycle.ChangeDelete: "Löscht"},
 	EqualLines: "gleiche Zeilen", NoLineBreak: "(kein Zeilenumbruch am Ende)",

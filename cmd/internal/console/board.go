@@ -79,9 +79,13 @@ const (
 	moving mode = iota
 	searching
 	reasoning  // types the reason of a rejection
+	noting     // types a note
 	confirming // waits for y or n
 	helping
 )
+
+// types reports whether keys are a text.
+func (m mode) types() bool { return m == searching || m == reasoning || m == noting }
 
 // decide shows the board until the person leaves it.
 func decide(ctx context.Context, cl *client, c command.Call, q lifecycle.InboxQuery, actor lifecycle.Actor) error {
@@ -277,7 +281,7 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // does a key that is held down.
 func (b *board) press(msg tea.KeyMsg) tea.Cmd {
 	switch {
-	case b.mode == searching || b.mode == reasoning:
+	case b.mode.types():
 		return b.typed(msg)
 	case msg.Paste:
 		return nil
@@ -287,7 +291,7 @@ func (b *board) press(msg tea.KeyMsg) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for i, r := range msg.Runes {
-		if b.mode == searching || b.mode == reasoning {
+		if b.mode.types() {
 			msg.Runes = msg.Runes[i:]
 			return tea.Sequence(append(cmds, b.typed(msg))...)
 		}

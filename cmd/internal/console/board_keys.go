@@ -1,6 +1,7 @@
 package console
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"slices"
@@ -21,7 +22,7 @@ enter     answer in full           /         search; esc ends it
 a         approve, or yes          x         mark for one decision
 r         reject with a reason, or no
 e         edit the arguments       u         take the last decision back
-d         changes side by side
+d         changes side by side     m         write a note
 c         claim or release         ?         these keys
 q         leave: what is pending is sent`
 
@@ -39,7 +40,7 @@ func (b *board) key(key string) tea.Cmd {
 	case helping:
 		b.mode = moving
 		return nil
-	case moving, searching, reasoning: // the last two type a text instead
+	case moving, searching, reasoning, noting: // the last three type a text instead
 	}
 	b.note = ""
 	all := b.shown()
@@ -89,6 +90,10 @@ func (b *board) key(key string) tea.Cmd {
 		return b.reject()
 	case "c":
 		return b.claim()
+	case "m":
+		if o := b.current(); o != nil {
+			b.mode, b.entry = noting, ""
+		}
 	case "d":
 		b.sides, b.below = !b.sides, 0
 	}
@@ -108,15 +113,22 @@ func (b *board) typed(msg tea.KeyMsg) tea.Cmd {
 	case tea.KeyEnter:
 		done := b.mode
 		b.mode = moving
-		if done == reasoning {
-			return b.decideChosen(lifecycle.Reject, strings.TrimSpace(b.entry))
+		switch text := strings.TrimSpace(b.entry); {
+		case done == reasoning:
+			return b.decideChosen(lifecycle.Reject, text)
+		case done == noting && text != "":
+			return b.writeNote(text)
 		}
 	case tea.KeyBackspace:
 		if r := []rune(b.entry); len(r) > 0 {
 			b.entry = string(r[:len(r)-1])
 		}
 	case tea.KeyRunes, tea.KeySpace:
-		if len(b.entry)+len(string(msg.Runes)) <= lifecycle.MaxReplyText {
+		most := lifecycle.MaxReplyText
+		if b.mode == noting {
+			most = lifecycle.MaxNote
+		}
+		if len(b.entry)+len(string(msg.Runes)) <= most {
 			b.entry += string(msg.Runes)
 		}
 	default:
@@ -245,6 +257,23 @@ func (b *board) claim() tea.Cmd {
 	}
 }
 
+// writeNote stores a note on the selected question. The key makes a repeated request safe.
+func (b *board) writeNote(text string) tea.Cmd {
+	o := b.current()
+	if o == nil {
+		return nil
+	}
+	cl, run, question := b.cl.As(b.actor), o.RunID, o.Question.ID
+	return func() tea.Msg {
+		message := "the note is stored"
+		_, err := cl.Note(b.ctx, run, question, lifecycle.Note{Text: text, Key: "cli-" + rand.Text()})
+		if err != nil {
+			message = command.Words(err)
+		}
+		return sent{notes: []string{message}}
+	}
+}
+
 // rows is the number of lines of the list, and room of the question below it.
 func (b *board) rows() int { return max(3, min(len(b.shown()), (b.height-4)/3)) }
 func (b *board) room() int { return max(3, b.height-4-b.rows()) }
@@ -294,6 +323,8 @@ func (b *board) footer() string {
 		return "search: " + terminal.Name(b.entry) + "▏ enter keeps it, esc ends it"
 	case b.mode == reasoning:
 		return "reason (optional): " + terminal.Name(b.entry) + "▏ enter rejects, esc goes back"
+	case b.mode == noting:
+		return "note: " + terminal.Name(b.entry) + "▏ enter stores it, esc goes back"
 	case len(b.pending) > 0 && b.note != "" && b.mode == moving:
 		return terminal.Line(b.proposed + " · " + b.note)
 	case b.note != "":
@@ -327,6 +358,9 @@ func (b *board) row(o *lifecycle.InboxQuestion) string {
 	}
 	if q.Claim.Lasts(b.cl.Now()) {
 		facts = append(facts, "with "+terminal.Name(q.Claim.Actor))
+	}
+	if n := len(q.Notes.All()); n > 0 {
+		facts = append(facts, terminal.Many(n, "note"))
 	}
 	return strings.Join(facts, "  ") + "  " + strings.Join(parts, "  ")
 }

@@ -94,6 +94,34 @@ func TestN7TheInboxIsAListToDecideIn(t *testing.T) {
 	}
 }
 
+// N7: the key m writes a note, which the list counts and the question shows; it decides nothing.
+func TestN7NotesAreWrittenOnATerminal(t *testing.T) {
+	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
+	o.asks("ship", confirm)
+	_, err := o.lc.As(lifecycle.Actor{ID: "bob"}).Note(t.Context(), "ship", 1,
+		lifecycle.Note{Text: "Wait\x1b[2J\nfor Eve."})
+	require.NoError(t, err)
+	inbox := []string{"inbox", "-db", o.db, "-as", "ada"}
+	status, shown := stepped(t, []step{
+		{"1 note", ""},
+		{"note by bob", "m"},
+		{"esc goes back", "a note\x1b"},
+		{"j k move", "m"},
+		{"esc goes back", "ar Eve agrees.\r"},
+		{"the note is stored", "q"},
+	}, inbox...)
+	require.Equal(t, command.Succeeded, status, shown)
+	require.NotContains(t, shown, "Wait\x1b[2J")
+	status, shown = stepped(t, []step{{"2 notes", ""}, {"ar Eve agrees.", "q"}}, inbox...)
+	require.Equal(t, command.Succeeded, status, shown)
+	run, err := o.lc.Get(t.Context(), "ship")
+	require.NoError(t, err)
+	require.Equal(t, lifecycle.StateWaitingUser, run.State)
+	notes := run.Open[0].Notes.All()
+	require.Len(t, notes, 2)
+	require.Equal(t, []string{"ar Eve agrees.", "ada"}, []string{notes[1].Text, notes[1].Actor})
+}
+
 // N7 N4: an approval whose arguments do not fit is decided only after they were shown to their end,
 // and pasted text decides nothing.
 func TestN4TheWholeQuestionIsShownFirst(t *testing.T) {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -222,6 +223,10 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 		p.text(terminal.Plain, text, "     ")
 	}
 	p.text(terminal.Dim, strings.Join(about(q, now), ", "), "     ")
+	for _, n := range q.Notes.All() {
+		p.text(terminal.Plain, fmt.Sprintf("note by %s, %s: %s", terminal.Name(cmp.Or(n.Actor, "the host")),
+			clock(n.NotedAt), n.Text), "     ")
+	}
 }
 
 // about describes an open question's audience, claim, votes and time. now is the client's time, by
