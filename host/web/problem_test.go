@@ -37,7 +37,7 @@ var errorsByName = map[string]error{
 	"lifecycle.ErrVoted": lifecycle.ErrVoted, "lifecycle.ErrNotWaiting": lifecycle.ErrNotWaiting,
 	"lifecycle.ErrSettled": lifecycle.ErrSettled, "lifecycle.ErrKeyConflict": lifecycle.ErrKeyConflict,
 	"lifecycle.ErrTerminal": lifecycle.ErrTerminal, "lifecycle.ErrCursorBeyondEnd": lifecycle.ErrCursorBeyondEnd,
-	"lifecycle.ErrNotHeld":    lifecycle.ErrNotHeld,
+	"lifecycle.ErrNotHeld": lifecycle.ErrNotHeld, "lifecycle.ErrPoolChanged": lifecycle.ErrPoolChanged,
 	"lifecycle.ErrCannotFork": lifecycle.ErrCannotFork, "lifecycle.ErrRunChanged": lifecycle.ErrRunChanged,
 	"lifecycle.ErrNotAllowed": lifecycle.ErrNotAllowed, "lifecycle.ErrUnavailable": lifecycle.ErrUnavailable,
 	"lifecycle.ErrFull": lifecycle.ErrFull, "lifecycle.ErrFeedTaken": lifecycle.ErrFeedTaken,
