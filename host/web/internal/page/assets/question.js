@@ -111,7 +111,7 @@ export class QuestionPanel {
   show(record, run, records) {
     const { question } = record;
     if (!this.head.isConnected) {
-      set(this.node, this.head, this.notice, this.facts, this.controls, this.notes.node, this.more, this.story);
+      set(this.node, this.head, this.notice, this.facts, this.controls, this.more, this.notes.node, this.story);
     }
     const first = this.question === null;
     if (first || question.digest !== this.question.digest) {
