@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/sample"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/simulate"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -456,6 +457,68 @@ func (s unforgetting) Commit(ctx context.Context, batch []store.Commit) []error 
 	return s.Store.Commit(ctx, batch)
 }
 
+// principalless is a store that keeps votes without the absent people for whom deputies gave them.
+type principalless struct{ store.Store }
+
+func (s principalless) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		run := &batch[i].Run
+		run.Open = slices.Clone(run.Open)
+		for j := range run.Open {
+			run.Open[j].Votes = slices.Clone(run.Open[j].Votes)
+			for k := range run.Open[j].Votes {
+				run.Open[j].Votes[k].For = ""
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// unexcepting is a store that keeps an audience without the people whom it excludes.
+type unexcepting struct{ store.Store }
+
+func (s unexcepting) Commit(ctx context.Context, batch []store.Commit) []error {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		run := &batch[i].Run
+		run.Open = slices.Clone(run.Open)
+		for j := range run.Open {
+			if to := run.Open[j].To.Clone(); to != nil {
+				to.Except = nil
+				run.Open[j].To = to
+			}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// undated is a directory whose deputies may act at any time.
+type undated struct{ lifecycle.Directory }
+
+func (d undated) Principals(ctx context.Context, id string, at time.Time) ([]interaction.Principal, error) {
+	found, err := d.Directory.Principals(ctx, id, at)
+	for i := range found {
+		found[i].From, found[i].Until = time.Time{}, time.Time{}
+	}
+	return found, err
+}
+
+// Deputies who act before or after their time are found.
+func TestN10ABrokenDirectoryIsFound(t *testing.T) {
+	sample.Sequential(t)
+	const within = 1500
+	for seed := *from; seed < *from+within; seed++ {
+		r := world(t, seed, simulate.Options{Directory: func(d lifecycle.Directory) lifecycle.Directory {
+			return undated{d}
+		}})
+		if strings.Contains(strings.Join(r.Broken, "\n"), "is not their deputy") {
+			return
+		}
+	}
+	t.Errorf("%d worlds do not show it", within)
+}
+
 // A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
 	sample.Sequential(t) // TestSeeds has worlds for the race detector
@@ -523,6 +586,12 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		"a remembered decision has no bounds": {func(s store.Store) store.Store {
 			return recalling{s, func(m *interaction.Memory) { m.Equal, m.Most = nil, nil }}
 		}, "it covers"},
+		"a deputy's vote is kept without the absent person": {func(s store.Store) store.Store {
+			return principalless{s}
+		}, "vote"},
+		"a submitter is not excluded": {func(s store.Store) store.Store {
+			return unexcepting{s}
+		}, "is the submitter"},
 		"a default answer is stored empty": {func(s store.Store) store.Store { return mute{s} }, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func (p *person) assigns(ctx context.Context, plan assignerPlan) {
 			w.saw("somebody who was not asked tried to put a question to others")
 		case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrNotWaiting):
 			w.saw("a question was settled before it was put to others")
-		case errors.As(err, &wrong) && p.run.need(q.ID).several():
+		case errors.As(err, &wrong) && (p.run.need(q.ID).several() || p.run.spec.Submitter != ""):
 			w.saw("a question was not put to fewer people than must decide it")
 		default:
 			w.fault(fmt.Sprintf("%s puts %d to others: %v", p.view.name, q.ID, err))
@@ -102,7 +102,8 @@ func (p *person) assigns(ctx context.Context, plan assignerPlan) {
 
 // putTo notes that the actor, a person or a rule, has put the question to others.
 func (x *waits) putTo(q *asked, to *fcmp.Audience, actor string) string {
-	if to == nil || to.Everybody || len(to.Except) > 0 || len(to.Users)+len(to.Groups) == 0 {
+	if to == nil || to.Everybody || len(to.Users)+len(to.Groups) == 0 ||
+		len(to.Except) > 0 && !slices.Equal(to.Except, []string{x.plan.spec.Submitter}) {
 		return fmt.Sprintf("question %d is put to %+v, and nobody has asked for that", q.number, to)
 	}
 	q.put = append(q.put, handing{to: &interaction.Audience{Users: to.Users, Groups: to.Groups}})

@@ -77,8 +77,11 @@ func (w *world) populate() {
 func (w *world) person(run *runPlan, name string) *person {
 	v := w.newView(name, 0)
 	v.only = "-" // only followers need hints
-	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{v}, Poll: w.plan.poll,
-		Remember: w.plan.memory.lasts})
+	cfg := lifecycle.ClientConfig{Store: v, Clock: clock{v}, Poll: w.plan.poll, Remember: w.plan.memory.lasts}
+	if w.plan.directory != nil {
+		cfg.Directory = w.directory
+	}
+	c, err := lifecycle.NewClient(cfg)
 	if err != nil {
 		panic(err)
 	}
@@ -211,6 +214,7 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text string) bool {
 	w := p.world
 	reply := interaction.Reply{ID: id, Text: text, Actor: lifecycle.Actor{ID: plan.name, Groups: plan.groups}}
+	reply.Actor.For = w.plan.directory.stands(plan, id)
 	if plan.keyed {
 		reply.Key = fmt.Sprintf("%s to %d", plan.name, id)
 	}
@@ -224,6 +228,7 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 		if p.run.approval(id) && !p.run.need(id).several() {
 			w.plan.memory.extend(&reply, plan.seed, clock{p.view}.Now())
 		}
+		began := clock{p.view}.Now()
 		receipt, err := p.Reply(ctx, p.run.spec.ID, reply)
 		var settled *lifecycle.SettledError
 		var wrong *interaction.FieldError
@@ -245,9 +250,19 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 		case errors.Is(err, lifecycle.ErrKeyConflict):
 			w.saw("a key was used for another reply")
 			return false
+		case errors.Is(err, lifecycle.ErrNotDeputy):
+			w.refusedAsDeputy(reply.Actor, began, clock{p.view}.Now())
+			return false
 		case errors.Is(err, lifecycle.ErrNotAsked):
 			w.saw("a reply was refused since others are asked")
-			p.notAsked[id] = true
+			if reply.Actor.For == "" && plan.name != p.run.spec.Submitter {
+				p.notAsked[id] = true
+			} else if plan.name == p.run.spec.Submitter {
+				w.saw("a submitter was refused")
+			}
+			return false
+		case errors.As(err, &wrong) && wrong.Field == "Actor.For":
+			w.saw("a deputy's vote would leave too few people")
 			return false
 		case errors.Is(err, lifecycle.ErrVoted):
 			w.saw("somebody who had voted tried again")

@@ -13,23 +13,24 @@ import (
 // plan is decided by the seed before the world begins. Worlds also differ in their faults: one in
 // eight is calm, without any fault, and its runs must end exactly as planned.
 type plan struct {
-	calm     bool
-	rhythm   bool            // people and agents act on the beat, see rest
-	skews    []time.Duration // how far the hosts' clocks are off
-	pool     slots.Pool
-	lease    time.Duration
-	poll     time.Duration
-	grace    time.Duration
-	limit    int // how many turns a host executes at one time
-	runs     []*runPlan
-	rates    rates
-	recovers time.Duration // when an administrator starts a recovery; 0 for never
-	peace    time.Duration // the time after which nothing goes wrong any more
-	holds    holdPlan
-	onLoss   mishap // of every host's subscription to lost processes
-	feed     feedPlan
-	rules    rulesPlan
-	memory   memoryPlan
+	calm      bool
+	rhythm    bool            // people and agents act on the beat, see rest
+	skews     []time.Duration // how far the hosts' clocks are off
+	pool      slots.Pool
+	lease     time.Duration
+	poll      time.Duration
+	grace     time.Duration
+	limit     int // how many turns a host executes at one time
+	runs      []*runPlan
+	rates     rates
+	recovers  time.Duration // when an administrator starts a recovery; 0 for never
+	peace     time.Duration // the time after which nothing goes wrong any more
+	holds     holdPlan
+	onLoss    mishap // of every host's subscription to lost processes
+	feed      feedPlan
+	rules     rulesPlan
+	memory    memoryPlan
+	directory *directory
 }
 
 // rates say how often something goes wrong, in a thousand cases.
@@ -154,6 +155,7 @@ func newPlan(r *rand.Rand) *plan {
 	p.planUsage()
 	p.planFeed()
 	p.planForks()
+	p.planDeputies()
 	return p
 }
 

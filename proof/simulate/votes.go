@@ -75,8 +75,8 @@ func (e *ending) voted(*ending) string {
 			}
 			found := false
 			for _, v := range votes[a.reply.ID] {
-				found = found || v.Actor == a.reply.Actor.ID && v.Decision == a.reply.Decision &&
-					v.Key == a.reply.Key && v.Text == a.reply.Text
+				found = found || v.Actor == a.reply.Actor.ID && v.For == a.reply.Actor.For &&
+					v.Decision == a.reply.Decision && v.Key == a.reply.Key && v.Text == a.reply.Text
 			}
 			if !found {
 				return fmt.Sprintf("the vote %q of %s on %d was accepted, and is not among %+v", a.reply.Decision,
@@ -84,7 +84,9 @@ func (e *ending) voted(*ending) string {
 			}
 		}
 		for _, r := range p.votedBefore {
-			mine := func(v interaction.Vote) bool { return v.Actor == r.Actor.ID }
+			mine := func(v interaction.Vote) bool {
+				return counted(&interaction.Vote{Actor: r.Actor.ID, For: r.Actor.For}, []interaction.Vote{v})
+			}
 			if !slices.ContainsFunc(votes[r.ID], mine) {
 				return fmt.Sprintf("%s was told of having voted on %d, whose votes are %+v", r.Actor.ID, r.ID,
 					votes[r.ID])
@@ -105,12 +107,14 @@ func (e *ending) tally(q *interaction.Question, as interaction.Record) string {
 	case interaction.IsPolicy(as.Actor):
 		return ""
 	}
-	people, counts := make(map[string]bool), make(map[interaction.Decision]int)
-	for _, v := range q.Votes {
-		if people[v.Actor] {
-			return fmt.Sprintf("%s has voted twice on %d", v.Actor, q.ID)
+	counts := make(map[interaction.Decision]int)
+	for i, v := range q.Votes {
+		if counted(&v, q.Votes[:i]) {
+			return fmt.Sprintf("%s for %q has voted twice on %d", v.Actor, v.For, q.ID)
 		}
-		people[v.Actor] = true
+		if v.For != "" {
+			e.world.saw("a deputy voted")
+		}
 		counts[v.Decision]++
 	}
 	if len(q.Votes) > 0 {

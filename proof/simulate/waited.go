@@ -151,6 +151,7 @@ func (x *waits) follow(event *fcmp.Event) string {
 		DueAt  time.Time      `json:"due_at"`
 		Mode   string         `json:"resolution_mode"`
 		Actor  string         `json:"actor"`
+		For    string         `json:"for"`
 		EndAt  time.Time      `json:"wait_deadline_at"`
 		Change string         `json:"change"`
 		To     *fcmp.Audience `json:"to"`
@@ -182,13 +183,10 @@ func (x *waits) follow(event *fcmp.Event) string {
 		return "" // a claim, which changes nothing about the wait
 	}
 	if data.Mode == "vote" { // the question stays open
-		if !q.admits(data.Actor, x.plan.groups(data.Actor), len(q.put)) {
-			return fmt.Sprintf("%s has voted on question %d, and others are asked", data.Actor, q.number)
-		}
-		return ""
+		return x.admitted(q, data.Actor, data.For, event.TS)
 	}
 	x.open = slices.Delete(x.open, i, i+1)
-	return x.settle(event, q, interaction.Resolution(data.Mode), data.Actor)
+	return x.settle(event, q, interaction.Resolution(data.Mode), data.Actor, data.For)
 }
 
 // late reports an action that was due before the event. Only a world without a fault always has a
@@ -279,15 +277,15 @@ func (x *waits) extend(event *fcmp.Event, q *asked, until time.Time) string {
 }
 
 // settle explains why the question must not be settled so.
-func (x *waits) settle(event *fcmp.Event, q *asked, by interaction.Resolution, actor string) string {
+func (x *waits) settle(event *fcmp.Event, q *asked, by interaction.Resolution, actor, absent string) string {
 	then := map[interaction.Resolution]interaction.Then{
 		interaction.DefaultAnswer: interaction.ThenDefault, interaction.AutoDecideTimeout: interaction.ThenDecide,
 	}[by]
 	switch {
 	case byItself(actor): // which needs no audience
 		return ""
-	case by == interaction.UserReply && !q.admits(actor, x.plan.groups(actor), len(q.put)):
-		return fmt.Sprintf("%s has answered question %d, and others are asked", actor, q.number)
+	case by == interaction.UserReply:
+		return x.admitted(q, actor, absent, event.TS)
 	case then == "" || q.wait == nil:
 		return ""
 	case q.wait.Then != then || q.fired < len(q.wait.Steps):
@@ -353,7 +351,8 @@ func (x *waits) settledAsMeant(r *interaction.Record) string {
 	}
 	for _, p := range x.plan.repliers {
 		actor := interaction.Actor{ID: p.name, Groups: p.groups}
-		if is, want := r.Question.To.Admits(actor), q.admits(p.name, p.groups, len(q.put)); is != want {
+		if is, want := r.Question.To.Admits(actor), q.admits(p.name, p.groups, len(q.put)) &&
+			p.name != x.plan.spec.Submitter; is != want {
 			return fmt.Sprintf("that %s could answer it at the end is %t, after it was put to %d others", p.name, is,
 				len(q.put))
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -20,6 +21,8 @@ type world struct {
 	plan  *plan
 	rand  *rand.Rand  // used by the scheduler only
 	store store.Store // without the gate, for the scheduler and the verdict
+
+	directory lifecycle.Directory // of the people's clients; a nil *directory knows no one
 
 	mu      sync.Mutex
 	names   names      // guarded by mu
@@ -61,6 +64,8 @@ type Options struct {
 	Trace bool
 	// Store wraps the world's store, which is in memory. It may be nil.
 	Store func(store.Store) store.Store
+	// Directory wraps the directory of a world whose people have deputies. It may be nil.
+	Directory func(lifecycle.Directory) lifecycle.Directory
 }
 
 // Counts say how much happened.
@@ -121,6 +126,9 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	}
 	if o.Store != nil {
 		w.store = o.Store(inner)
+	}
+	if w.directory = p.directory; o.Directory != nil && p.directory != nil {
+		w.directory = o.Directory(p.directory)
 	}
 	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool),
 		used: make(map[string][]store.TurnUsage), hidden: make(map[questionOf]*hidden), rulings: make(map[ruleOf]int),
