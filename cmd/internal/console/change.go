@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"flag"
+	"fmt"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
@@ -18,6 +20,35 @@ var cancelVerb = command.Verb{
 		reason := f.String("reason", "", "the reason, as a `text` that is stored with the run")
 		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
 			return "is canceled", cl.Cancel(ctx, id, *reason)
+		})
+	},
+}
+
+var noteVerb = command.Verb{
+	Name: "note", Args: "RUN", Does: "write a note on an open question",
+	More: "A note decides nothing. interlude show prints the notes.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON, who := NewDatabase(f), jsonFlag(f), newPerson(f, self())
+		number := f.Int("question", 0, "the `number` of the question; optional if only one is open")
+		text := f.String("text", "", "the `text` of the note")
+		return changing(db, asJSON, func(ctx context.Context, cl *client, id string) (string, error) {
+			actor, err := who.actor()
+			if err != nil {
+				return "", err
+			}
+			question := *number
+			if question == 0 {
+				run, err := cl.Get(ctx, id)
+				if err != nil {
+					return "", err
+				}
+				if len(run.Open) != 1 {
+					return "", command.Refusef("run %s has %d open questions: name one with -question", id, len(run.Open))
+				}
+				question = run.Open[0].ID
+			}
+			_, err = cl.As(actor).Note(ctx, id, question, lifecycle.Note{Text: *text, Key: "cli-" + rand.Text()})
+			return fmt.Sprintf("has the note on question %d", question), err
 		})
 	},
 }

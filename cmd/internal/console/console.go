@@ -12,7 +12,7 @@ import "github.com/interlude-go/interlude/cmd/internal/command"
 // Verbs returns the verbs.
 func Verbs() []command.Verb {
 	return []command.Verb{
-		inboxVerb, runsVerb, showVerb, replyVerb, eventsVerb, forgetVerb, cancelVerb, resumeVerb, forkVerb,
-		statsVerb, poolsVerb, nodesVerb, doctorVerb, migrateVerb, backupVerb, restoreVerb, checkVerb,
+		inboxVerb, runsVerb, showVerb, replyVerb, eventsVerb, noteVerb, forgetVerb, cancelVerb, resumeVerb,
+		forkVerb, statsVerb, poolsVerb, nodesVerb, doctorVerb, migrateVerb, backupVerb, restoreVerb, checkVerb,
 	}
 }

@@ -224,6 +224,21 @@ func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 	call(t, "", "inbox", "-limit", "0").refused(command.Misused, "want a number from 1")
 }
 
+// N7: note writes a note on an open question, and show prints it.
+func TestN7ANoteIsWrittenOnTheCommandLine(t *testing.T) {
+	each(t, func(o *office) {
+		o.asks("two", payment, confirm)
+		o.call("", "note", "-text", "Ask Eve.", "two").refused(command.Refused, "has 2 open questions")
+		o.call("", "note", "-question", "2", "two").refused(command.Misused, "note.Text")
+		o.call("", "note", "-question", "3", "-text", "x", "two").refused(command.Refused, "")
+		require.Contains(t, o.call("", "note", "-as", "ada", "-question", "2", "-text", "Ask Eve.", "two").well(),
+			"has the note on question 2")
+		require.Regexp(t, `note by ada, .*: Ask Eve\.`, o.call("", "show", "two").well())
+		shown := lines[console.Shown](o.call("", "show", "-json", "two"))[0]
+		require.Equal(t, "Ask Eve.", shown.Questions[1].Notes[0].Text)
+	})
+}
+
 // N9: an approval also counts for later calls; show lists it, and forget ends it.
 func TestN9ADecisionIsRememberedOnTheCommandLine(t *testing.T) {
 	each(t, func(o *office) {
