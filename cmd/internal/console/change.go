@@ -43,7 +43,8 @@ var noteVerb = command.Verb{
 					return "", err
 				}
 				if len(run.Open) != 1 {
-					return "", command.Refusef("run %s has %d open questions: name one with -question", id, len(run.Open))
+					return "", command.Refusef("run %s has %d open questions: name one with -question", id,
+						len(run.Open))
 				}
 				question = run.Open[0].ID
 			}
