@@ -389,7 +389,7 @@ func (l *logStore) state() (run store.Run, records map[int]interaction.Record) {
 func question(asked *fcmp.InputRequired, attempt int) interaction.Question {
 	q := interaction.Question{ID: asked.InteractionID, Attempt: attempt, Kind: interaction.Kind(asked.Kind),
 		Prompt: asked.Prompt, Context: asked.Context, Only: asked.Only, AlsoText: asked.AlsoText,
-		Need: int32(asked.Need), Rejects: int32(asked.Rejects), RequiredFields: asked.RequiredFields,
+		Need: int8(asked.Need), Rejects: int8(asked.Rejects), RequiredFields: asked.RequiredFields,
 		Schema: json.RawMessage(asked.Schema)}
 	for _, o := range asked.Options {
 		q.Options = append(q.Options, interaction.Option{Label: o.Label, Value: o.Value})
