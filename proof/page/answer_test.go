@@ -242,7 +242,7 @@ func TestN7NotesOnThePage(t *testing.T) {
 	const notes = `[...document.querySelectorAll(".note-list li")].map((e) => e.innerText).join("|")`
 	for _, o := range []*window{ada, bob} {
 		o.until(notes + `.includes("<b>Eve</b>U+202E,\nshe booked it last year.")`)
-		o.until(`document.querySelector("a.row .noted").innerText === "1 note"`)
+		o.until(`document.querySelector("a.row .noted")?.innerText === "1 note"`)
 	}
 	ada.until(`document.activeElement.closest(".notes") !== null && document.activeElement.value === "" && held`)
 	ada.until(notes + `.startsWith("you")`)
@@ -296,7 +296,7 @@ func TestN7NamesArePickedFromTheDirectory(t *testing.T) {
 	ada.pictures("names")
 	ada.accessibleInBoth("suggested names")
 	ada.do(chromedp.KeyEvent(kb.Enter))
-	ada.until(`document.querySelector(".names .chip").innerText === "Eve Miller ×"`)
+	ada.until(`document.querySelector(".names .chip")?.innerText === "Eve Miller ×"`)
 	ada.do(chromedp.KeyEvent("mallory" + kb.Enter + "zoe" + kb.Enter + kb.Backspace))
 	ada.write("Groups", "off")
 	ada.until(options + ` === "tax office"`)
