@@ -168,6 +168,7 @@ func (p *person) submits(ctx context.Context) {
 // replies answers questions until the run has ended or the person's patience is over.
 func (p *person) replies(ctx context.Context, plan *replierPlan) {
 	r, choose := rand.New(rand.NewPCG(plan.seed, 0)), rand.New(rand.NewPCG(plan.seed, 1))
+	noting := rand.New(rand.NewPCG(plan.seed, 3))
 	claiming := rand.New(rand.NewPCG(plan.claims.seed, 0))
 	for range plan.patience {
 		if !p.pause(time.Duration(1 + r.Int64N(int64(plan.thinks)))) {
@@ -195,6 +196,9 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 				p.reply(ctx, plan, open[0].ID-1, "again")
 			}
 		}
+		if noting.IntN(20) == 0 {
+			p.notes(ctx, plan, asked)
+		}
 		if !p.claims(ctx, plan, claiming, asked) {
 			continue
 		}
@@ -206,6 +210,18 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 		if ok && plan.keyed && r.IntN(3) == 0 {
 			p.reply(ctx, plan, asked, text)
 		}
+	}
+}
+
+// notes writes a note on the question, which decides nothing (N7).
+func (p *person) notes(ctx context.Context, plan *replierPlan, id int) {
+	mine := p.As(lifecycle.Actor{ID: plan.name, Groups: plan.groups})
+	_, err := mine.Note(ctx, p.run.spec.ID, id, interaction.Note{Text: "wait"})
+	switch {
+	case err == nil, unclear(err), errors.Is(err, lifecycle.ErrNotAsked), errors.Is(err, lifecycle.ErrSettled),
+		errors.Is(err, lifecycle.ErrNotWaiting):
+	default:
+		p.world.fault(fmt.Sprintf("%s notes on %d: %v", p.view.name, id, err))
 	}
 }
 

@@ -92,7 +92,7 @@ func live(t *testing.T, first uint64, n int, o simulate.Options) *total {
 	return all
 }
 
-// A1 C5 C8 D3 D6 E1 E2 E3 E4 E6 F8 F9 I1 I2 I6 I10 K1 K2 K7 N9 N10: every promise is kept, whatever
+// A1 C5 C8 D3 D6 E1 E2 E3 E4 E6 F8 F9 I1 I2 I6 I10 K1 K2 K7 N7 N9 N10: every promise is kept, whatever
 // goes wrong, and in whatever order.
 func TestSeeds(t *testing.T) {
 	if *only != 0 {
