@@ -219,6 +219,7 @@ func TestL1AQuestionIsAnsweredByKeysAlone(t *testing.T) {
 	tabTo("Next question")
 	key(kb.Enter)
 	ada.at("#/inbox/a/1")
+	ada.until(`document.activeElement.textContent === "First?"`)
 	tabTo("Yes")
 	key(kb.Enter)
 	require.Equal(t, "yes", w.answered("a")[0].Text)
