@@ -340,7 +340,7 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 // uses the new size. A lower capacity ends no running turn. A node whose Config.Pools names the pool
 // sets its size again when it starts. A repeated call has no further effect.
 //
-// Errors: ErrPoolChanged if the stored pool differs from both was and p, so that of two operators
+// Errors: ErrPoolChanged if the stored pool differs from both was and p: of two operators
 // one does not overwrite the other's change; ErrInvalidArgument; ErrNotAllowed (ActionPool).
 func (c *Client) SetPool(ctx context.Context, was, p Pool) error {
 	if err := c.check(ctx); err != nil {

@@ -359,7 +359,7 @@ func TestEventsOfAViewPolls(t *testing.T) {
 }
 
 // N7: a pool is changed from the size that the caller saw, or created; a repeated call has no
-// further effect; the error of the operator who comes second has the stored size.
+// further effect; the second operator's error has the stored size.
 func TestN7SetPoolOverwritesNoOtherChange(t *testing.T) {
 	s := newStore(t)
 	c := clientOf(t, s)

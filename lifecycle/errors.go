@@ -48,7 +48,7 @@ var (
 	ErrTooMany = store.ErrTooMany
 	// ErrUnknownPool: the specification names a pool that is not configured.
 	ErrUnknownPool = store.ErrUnknownPool
-	// ErrPoolChanged: the pool differs from the one that the caller saw; the text has its size.
+	// ErrPoolChanged: another caller has changed the pool; the text has its size.
 	ErrPoolChanged = errors.New("lifecycle: pool has changed")
 	// ErrCursorBeyondEnd: the run has ended before the cursor, which belongs to another run, a pruned
 	// and resubmitted run, or a store that lost commits.

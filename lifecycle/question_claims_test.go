@@ -110,7 +110,7 @@ func TestK5VotesOfOpenQuestionsNeedNoHistory(t *testing.T) {
 	}
 }
 
-// noting serves a run with two questions, 1 for ada and 2 for everybody.
+// noting serves a run with two questions, 1 for ada and 2 for all people.
 func noting(t *testing.T, cfg Config) *Lifecycle {
 	t.Helper()
 	cfg.Engine = agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {

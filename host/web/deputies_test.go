@@ -66,7 +66,7 @@ func TestN10ADeputyAnswersOverHTTP(t *testing.T) {
 }
 
 // N7: names are suggested from the directory, within bounds, to people who may reassign the question
-// and to nobody else; an error of the directory shows no details.
+// and to no other person; an error of the directory shows no details.
 func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("people:\n  - {id: u7, name: Ann Lee, groups: [finance, tax office]}\n")

@@ -69,7 +69,7 @@ func TestN7DeadLettersAreListedAndSentAgain(t *testing.T) {
 }
 
 // N7: people who may change pools change and create them; of two operators who saw the same size,
-// one is refused and learns the stored size; a repeated request changes nothing; nobody else may.
+// one is refused and learns the stored size; a repeated request changes nothing; others may not.
 func TestN7PoolsAreChangedFromTheSizeThatWasSeen(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{})
 	require.NoError(t, err)

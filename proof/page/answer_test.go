@@ -223,7 +223,7 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 	eve.sees("How do we book this?")
 }
 
-// N7: people write notes on a question by keys alone, and see those of others at once, in the list, with
+// N7: people write notes on a question by keys alone, and see other people's notes at once, in the list, with
 // every character, in both languages, also after the answer.
 func TestN7NotesOnThePage(t *testing.T) {
 	w := openWorld(t)
@@ -272,7 +272,7 @@ func TestN7NotesOnThePage(t *testing.T) {
 	ada.until(notes + `.includes("I am not Eve.")`)
 }
 
-// N7: whoever reassigns a question picks people and groups from the directory by keys alone, or types
+// N7: a person who reassigns a question picks people and groups from the directory by keys alone, or types
 // names that it does not have.
 func TestN7NamesArePickedFromTheDirectory(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "people.yaml")

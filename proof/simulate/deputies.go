@@ -157,7 +157,7 @@ func (x *waits) admitted(q *asked, actor, absent string, at time.Time) string {
 	return ""
 }
 
-// counted reports whether a vote uses up the vote of one of both people of an earlier one.
+// counted reports whether an earlier vote already counts for the person or the principal.
 func counted(v *interaction.Vote, earlier []interaction.Vote) bool {
 	return slices.ContainsFunc(earlier, func(o interaction.Vote) bool {
 		return v.Actor == o.Actor || v.Actor == o.For || v.For != "" && (v.For == o.Actor || v.For == o.For)

@@ -89,7 +89,7 @@ func (w *world) deploys(now time.Duration) bool {
 	return false
 }
 
-// rulingPlan is what a version of the policy says about one approval.
+// rulingPlan is the plan of one version of the policy for one approval.
 type rulingPlan struct {
 	ruling interaction.Ruling
 	takes  time.Duration
@@ -111,7 +111,7 @@ const (
 // limited is the rule that decides a limited number of calls.
 const limited = "few"
 
-// ruling is what the version says about the question of that number.
+// ruling is the version's ruling on the question with that number.
 func (p *rulesPlan) ruling(run *runPlan, number, version int) (said rulingPlan) {
 	r := rand.New(rand.NewPCG(p.seed+uint64(len(run.spec.ID)), uint64(run.submitAt)+uint64(number*10+version)))
 	if r.IntN(2) == 0 {

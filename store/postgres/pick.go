@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// peeked is what a claim sees without locks. For a claim of any engine, only any is known.
+// peeked is a claim's view without locks. For a claim of any engine, only any is known.
 type peeked struct {
 	any      bool    // there may be something to claim
 	ready    *string // the id of a ready run, even of a full pool; nil: none is ready

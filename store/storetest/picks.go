@@ -67,7 +67,7 @@ func (p *picks) fault() string {
 	return ""
 }
 
-// left checks that a claim that says so leaves no ready run, or no suspect, behind.
+// left checks that a claim with Drained or NoSuspects leaves no ready run, or no suspect.
 func (p *picks) left(lanes map[lane][]string) string {
 	if p.noSuspects {
 		for _, r := range p.where(func(r store.Run) bool {

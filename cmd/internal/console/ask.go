@@ -95,7 +95,7 @@ func (a asker) run(fields ...huh.Field) error {
 	return err
 }
 
-// keyMap is huh's, and Esc leaves. The line of help below a field says so.
+// keyMap is huh's keys, and Esc, which leaves. The help line below a field shows it.
 func keyMap() *huh.KeyMap {
 	keys := huh.NewDefaultKeyMap()
 	keys.Quit.SetKeys("ctrl+c", "esc")

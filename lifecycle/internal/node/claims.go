@@ -28,7 +28,7 @@ type claimState struct {
 	backlog  atomic.Bool // the last claim left ready runs although there was room here
 	urgent   atomic.Bool // the next claim need not leave the runs that it finds to other nodes
 	promised atomic.Bool // promisesClaim returned true, and no claim has begun since
-	// promisedSlot: so did it for a slot that is free.
+	// promisedSlot: promisesClaim returned true for a free slot, and no claim has begun since.
 	promisedSlot atomic.Bool
 	full         atomic.Bool   // the scheduler waits for a permit
 	abstains     atomic.Bool   // the scheduler claims nothing although there is room
@@ -138,7 +138,7 @@ func (c *claimState) canClaim(r *store.Run) bool {
 const claimGap = 20 * time.Millisecond
 
 // gap is the time between the deferred claims of two nodes that are next to each other in the order.
-// Many nodes share a poll: later, the polls of all of them find the run.
+// Many nodes share a poll: after one poll, each has found the run.
 func (c *claimState) gap(peers int64) time.Duration {
 	return min(claimGap, c.cfg.Poll/time.Duration(peers))
 }
