@@ -71,11 +71,18 @@ func wrongCalls() []wrongCall {
 			return err
 		},
 		"Inherited": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Inherited(ctx, id)) },
-		"Get":       func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
-		"Pending":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
-		"History":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
-		"Question":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Question(ctx, id, 1)) },
-		"Proposal":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Proposal(ctx, id, 1)) },
+		"Note": func(ctx context.Context, l *Lifecycle, id string) error {
+			return second(l.Note(ctx, id, 1, Note{Text: "x"}))
+		},
+		"TurnLogs": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.TurnLogs(ctx, id)) },
+		"OpenTurnLog": func(ctx context.Context, l *Lifecycle, id string) error {
+			return second(l.OpenTurnLog(ctx, id, 1, "out"))
+		},
+		"Get":      func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
+		"Pending":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
+		"History":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
+		"Question": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Question(ctx, id, 1)) },
+		"Proposal": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Proposal(ctx, id, 1)) },
 		"ReadFile": func(ctx context.Context, l *Lifecycle, id string) error {
 			_, _, err := l.ReadFile(ctx, id, 1, 0)
 			return err
@@ -252,6 +259,25 @@ func wrongCalls() []wrongCall {
 		func(ctx context.Context, l *Lifecycle) error {
 			return l.Reassign(ctx, "r", 1, nil, Audience{Users: []string{""}})
 		})
+	for argument, notes := range map[string]map[string]Note{
+		"note.Text": {"blank": {Text: " "}, "not text": {Text: "\xff"}},
+		"note.Key":  {"1 bytes": {Text: "a", Key: "\xff"}},
+	} {
+		for value, note := range notes {
+			add("Note", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.Note(ctx, "r", 1, note))
+			})
+		}
+	}
+	add("Note", "question", "0", func(ctx context.Context, l *Lifecycle) error {
+		return second(l.Note(ctx, "r", 0, Note{Text: "x"}))
+	})
+	add("OpenTurnLog", "stream", `"attempt-0.out"`, func(ctx context.Context, l *Lifecycle) error {
+		return second(l.OpenTurnLog(ctx, "r", 0, "out"))
+	})
+	add("SetPool", "pool", "wrong: "+Pool{}.Validate().Error(), func(ctx context.Context, l *Lifecycle) error {
+		return l.SetPool(ctx, Pool{}, Pool{})
+	})
 	add("Extend", "until", "0001-01-01 00:00:00 +0000 UTC", func(ctx context.Context, l *Lifecycle) error {
 		return l.Extend(ctx, "r", 1, time.Time{})
 	})
