@@ -136,8 +136,8 @@ func TestK3AFormIsRefusedAndCorrectedAtItsFields(t *testing.T) {
 	require.Contains(t, string(w.answered("r")[0].Value), "90071992547409931.10", "no number is rounded")
 }
 
-// K4, N6: an approval shows its arguments unchanged, marks edits, and asks to acknowledge the risk. The inbox's tutorial
-// has its pictures approval-light and approval-dark.
+// K4, N6: an approval shows its arguments unchanged, marks edits, and asks to acknowledge the risk.
+// Its pictures approval-light and approval-dark are in the inbox's tutorial.
 func TestN6AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	w := openWorld(t)
 	q := approval(t, "Pay the invoice of ACME?", "payments.transfer", `{"to":"ACME Ltd.",
