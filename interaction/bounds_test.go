@@ -427,3 +427,61 @@ func TestK1LimitsStayWhatTheyAre(t *testing.T) {
 			MaxJournalBody, MaxJournalEntries, MaxJournalSize, MaxSteps, MaxAudience})
 	require.Equal(t, 744*time.Hour, MaxClaim)
 }
+
+// N9: a question is hidden while its policy has time; a zero time hides nothing.
+func TestN9AQuestionIsHiddenWhileItsPolicyHasTime(t *testing.T) {
+	asked := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	q := Question{AskedAt: asked, HiddenFor: 5}
+	require.True(t, q.Hidden(asked.Add(5*time.Second-1)))
+	require.False(t, q.Hidden(asked.Add(5*time.Second)))
+	require.False(t, q.Hidden(time.Time{}))
+	q.HiddenFor = 0
+	require.False(t, q.Hidden(asked.Add(-time.Hour)))
+	require.True(t, q.HiddenUntil().IsZero())
+}
+
+// N9: the name of a rule.
+func TestN9ARulesNameIsShortAndPlain(t *testing.T) {
+	for name, want := range map[string]bool{"a": true, "AZaz09._-": true, strings.Repeat("x", MaxRule): true,
+		strings.Repeat("x", MaxRule+1): false, "": false, " a": false, "a b": false, "@": false, "[": false, "`": false,
+		"{": false, "/": false, ":": false, "é": false} {
+		require.Equal(t, want, ruleName(name), name)
+	}
+}
+
+// N6: the bounds of a call's changes.
+func TestN6ChangesHaveBounds(t *testing.T) {
+	change := func(path, before, after string) Change { return Change{path, ChangeEdit, before, after} }
+	many := make([]Change, MaxChanges+1)
+	for i := range many {
+		many[i] = change("a", "b", "c")
+	}
+	require.NoError(t, validateChanges(many[:MaxChanges]))
+	require.ErrorContains(t, validateChanges(many), "33 changes, at most 32")
+	require.ErrorContains(t, validateChanges([]Change{change("a", "b", "c"), change("a", "b", "b")}), "change 2 ")
+	half := strings.Repeat("x", MaxChangesText/2-1)
+	require.NoError(t, validateChanges([]Change{change("a", half, ""), change("b", "", half)}))
+	require.ErrorContains(t, validateChanges([]Change{change("a", half, ""), change("b", "", half+"y")}),
+		"the first 2 of 2 changes have 65537 bytes")
+	require.ErrorContains(t, validateChanges([]Change{change(" ", "b", "c")}), "has the path")
+	require.ErrorContains(t, validateChanges([]Change{change("a\x00", "b", "c")}), "has the path")
+	require.ErrorContains(t, validateChanges([]Change{change(strings.Repeat("p", MaxChangePath+1), "b", "c")}),
+		"has the path")
+}
+
+// N10: the error names the deputy, the absent person, and why the directory could not be read.
+func TestN10NoDeputySaysWhy(t *testing.T) {
+	err := &NotDeputyError{Actor: Actor{ID: "bob", For: "ada"}}
+	require.NotContains(t, err.Error(), "directory")
+	err.Err = errors.New("no answer")
+	require.ErrorContains(t, err, `may not act for "ada" now, because the directory cannot be read: no answer`)
+}
+
+// N1: a word is of ASCII letters and digits; other spellings are normalized.
+func TestN1WordsNeedNoNormalForm(t *testing.T) {
+	for text, want := range map[string]bool{"azAZ09": true, "": true, "a b": false, "`": false, "{": false, "@": false,
+		"[": false, "/": false, ":": false, "é": false} {
+		require.Equal(t, want, isWord(text), text)
+	}
+	require.Equal(t, "yes please", spelling(" Yes  please "))
+}
