@@ -142,7 +142,8 @@ func TestN9AWrongRememberIsRefused(t *testing.T) {
 		"no pointer too": {Remember{Until: until, Most: []Limit{{"a", "1"}}}, "Remember.Most"},
 		"whole":          {Remember{Until: until, Most: []Limit{{"", "1"}}}, "Remember.Most"},
 		"no number":      {Remember{Until: until, Most: []Limit{{"/a", "x"}}}, "Remember.Most"},
-		"limit twice":    {Remember{Until: until, Most: []Limit{{"/a", "1"}, {"/b", "1"}, {"/a", "2"}}}, "Remember.Most"},
+		"limit twice": {Remember{Until: until, Most: []Limit{{"/a", "1"}, {"/b", "1"}, {"/a", "2"}}},
+			"Remember.Most"},
 	} {
 		var fault *FieldError
 		require.ErrorAs(t, Reply{Decision: Approve, Remember: &r.remember}.validateRemember(), &fault, name)
@@ -155,8 +156,8 @@ func TestN9AWrongRememberIsRefused(t *testing.T) {
 	}
 	require.NoError(t, Reply{Decision: Approve, Remember: &Remember{Until: until, Any: true}}.validateRemember())
 	require.NoError(t, Reply{Decision: Reject}.validateRemember())
-	require.ErrorContains(t, Reply{Decision: Approve, Remember: &Remember{Until: until, Equal: many}}.validateRemember(),
-		"with 17 and 0 bounds")
+	tooMany := Reply{Decision: Approve, Remember: &Remember{Until: until, Equal: many}}
+	require.ErrorContains(t, tooMany.validateRemember(), "with 17 and 0 bounds")
 
 	ada := Reply{Decision: Approve, Remember: right, Actor: Actor{ID: "ada"}}
 	require.NoError(t, ada.validateRememberFor(transfer(`{}`)))
