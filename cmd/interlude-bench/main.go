@@ -4,6 +4,7 @@
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -parked 1000000
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -group-commit=false
+//	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -floor
 //	go run ./cmd/interlude-bench -store postgres -runs 10000 -concurrency 256
 //
 // With -store postgres it starts a private server from the installed binaries, with PostgreSQL's
@@ -53,6 +54,7 @@ type options struct {
 	follow      bool
 	feed        bool
 	group       bool
+	floor       bool
 	telemetry   string
 	asJSON      bool
 	profile     string
@@ -90,6 +92,8 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.follow, "follow", false, "follow the events of each run with a reader")
 	f.BoolVar(&o.feed, "feed", false, "read and acknowledge the events of all runs with one reader of a feed")
 	f.BoolVar(&o.group, "group-commit", true, "let simultaneous commits share a flush (sqlite, postgres)")
+	f.BoolVar(&o.floor, "floor", false, "also make the six writes of each round trip without the library, and print "+
+		"the ratio to that speed (sqlite, postgres)")
 	f.StringVar(&o.telemetry, "telemetry", "none", "parts of OpenTelemetry's SDK that process the round trips: "+
 		"none, observer (only the library's part), metrics, traces or all")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
@@ -110,6 +114,8 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-db needs -store sqlite")
 	case o.store != "postgres" && (o.dsn != "" || o.across || o.nodes != 0):
 		return o, errors.New("-dsn, -across and -nodes need -store postgres")
+	case o.floor && (o.store == "memory" || o.nodes > 0):
+		return o, errors.New("-floor needs -store sqlite or postgres, without -nodes")
 	case o.nodes == 0 && (o.standby != 0 || o.idle != 0 || o.transact != 0) || o.standby != 0 && o.dsn != "":
 		return o, errors.New("-standby, -idle and -transact need -nodes, and -standby a private server")
 	case o.standby < 0 || o.idle < 0 || o.transact < 0:
@@ -210,6 +216,12 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 		return fmt.Errorf("probe the disk: %w", err)
 	}
 	r.compare(before, after)
+	if o.floor {
+		if r.FloorRuns, err = place.floor(ctx, r.rowBytes()); err != nil {
+			return fmt.Errorf("write without the library: %w", err)
+		}
+		r.FloorRatio = r.RunsPerS / r.FloorRuns
+	}
 	for _, phase := range []struct {
 		wanted bool
 		run    func() error

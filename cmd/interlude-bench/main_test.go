@@ -37,6 +37,9 @@ func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 		"beside parked runs":   {"-store", "sqlite", "-parked", "100"},
 		"postgres":             {"-store", "postgres", "-parked", "100", "-finished", "100"},
 		"by two nodes":         {"-store", "postgres", "-across"},
+		"floor of sqlite":      {"-store", "sqlite", "-floor", "-concurrency", "7"},
+		"floor of postgres":    {"-store", "postgres", "-floor"},
+		"floor of one flush":   {"-store", "postgres", "-floor", "-group-commit=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, out := run(t, append([]string{"-runs", "60", "-concurrency", "16", "-deadlines", "0", "-json"},
@@ -55,6 +58,7 @@ func TestRoundTripTakesSixCommitsOnEveryStore(t *testing.T) {
 				require.Greater(t, r.CeilingRatio, 0.0)
 				require.Greater(t, r.FlushP50, 0.0)
 			}
+			require.Equal(t, strings.HasPrefix(name, "floor"), r.FloorRatio > 0)
 			if r.Parked > 0 {
 				require.Greater(t, r.Recovery, 0.0)
 				require.Zero(t, r.RestartCommits, "J7")
@@ -165,4 +169,32 @@ func TestNodesShareTheRoundTrips(t *testing.T) {
 	require.InDelta(t, 6, r.CommitsPerRun, 0.001)
 	require.LessOrEqual(t, r.GoroutinesLeft, 0)
 	require.Contains(t, out, "locking claims a turn")
+}
+
+// The floor is the same work: a write that does not find its version fails, as in the library.
+func TestTheFloorIsGuarded(t *testing.T) {
+	for _, store := range []string{"sqlite", "postgres"} {
+		t.Run(store, func(t *testing.T) {
+			o, err := parse([]string{"-store", store, "-runs", "1", "-floor"})
+			require.NoError(t, err)
+			p, err := newPlace(t.Context(), o)
+			require.NoError(t, err)
+			defer p.remove()
+			for name, changes := range map[string][]change{
+				"a row that exists": {{key: 1}, {key: 1}},
+				"no row":            {{key: 1, from: 1}},
+				"a stale row":       {{key: 1, from: 1}},
+			} {
+				err := p.bare(t.Context(), []byte("record"), func(write guarded) error {
+					if name == "a stale row" {
+						for from := range int64(2) {
+							require.NoError(t, write(t.Context(), []change{{key: 1, from: from}}))
+						}
+					}
+					return write(t.Context(), changes)
+				})
+				require.Error(t, err, name)
+			}
+		})
+	}
 }

@@ -54,6 +54,9 @@ type report struct {
 	CeilingRatio  float64 `json:"ceiling_ratio"`
 	FlushP50      float64 `json:"flush_p50_ms"` // one empty durable flush
 
+	FloorRuns  float64 `json:"floor_runs_per_s,omitempty"` // the six writes of each run, without the library
+	FloorRatio float64 `json:"floor_ratio,omitempty"`
+
 	GoroutinesLeft int `json:"goroutines_left"` // after the host has stopped
 
 	FirstRun     float64 `json:"open_first_run_ms"`         // from opening the store until the first run has ended
@@ -134,6 +137,8 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 			line(name, format, args...)
 		}
 	}
+	optional(r.FloorRuns > 0, "the six writes without the library / ratio to that", "%.0f runs/s / %.2f", r.FloorRuns,
+		r.FloorRatio)
 	optional(r.Recovery > 0, "recovery of the parked / runs during it", "%.2f s / %.0f runs/s", r.Recovery,
 		r.DuringRunsPS)
 	optional(r.Recovery > 0, "commits caused by the restart", "%d", r.RestartCommits)
