@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/interlude-go/interlude/host/render"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -22,8 +21,7 @@ var css string
 
 // page names invisible characters in untrusted text: exact is for names, values and ids.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
-	"prose": interaction.VisibleProse, "markdown": render.Markdown,
-	"diff": func(c lifecycle.Change) []render.Line { return render.Diff(c.Before, c.After) }}).Parse(pageSource))
+	"prose": interaction.VisibleProse}).Parse(pageSource))
 
 // policy forbids all loading and scripts. The page's only style is allowed by its hash.
 var policy = func() string {
@@ -42,7 +40,8 @@ type view struct {
 	Question  *lifecycle.Question // nil: no question is shown
 	Person    string              // the person who answers
 	For       string              // the absent person whose deputy answers, or empty
-	Arguments string
+	Arguments *excerpt
+	Changes   []difference
 	Choices   []choice
 	Approval  bool
 	Several   bool
@@ -164,7 +163,11 @@ func (s *view) ask(v *visit, full string) {
 	switch {
 	case s.Approval:
 		s.Risk = q.Subject.Risk != ""
-		s.Arguments = interaction.VisibleJSON(q.Subject.Arguments, "  ")
+		if len(q.Subject.Arguments) > 0 {
+			e := s.Excerpt(interaction.VisibleJSON(q.Subject.Arguments, "  "))
+			e.Label, s.Arguments = s.T.Arguments, &e
+		}
+		s.Changes = s.changes(q.Subject.Changes)
 	case s.Writable || q.Only:
 		yes := q.YesOption()
 		s.Risk = q.Kind == lifecycle.RiskAck && len(q.Options) > 0

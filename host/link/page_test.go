@@ -105,6 +105,27 @@ func TestN6ThePageShowsChanges(t *testing.T) {
 		require.Contains(t, shown, part)
 	}
 	require.NotContains(t, shown, "<script>")
+	require.Contains(t, shown, `<td><span class="removed">- pay <u>10</u></span></td><td><span class="added">&#43; `+
+		`pay <u>1000`, "the two versions are in one row")
+}
+
+// N5: a long text is folded: the page has its beginning, and all of it behind a summary.
+func TestN5ALongTextIsFolded(t *testing.T) {
+	lines := strings.Repeat("é\n", foldedLines-1) + "é"
+	for text, beginning := range map[string]string{
+		lines: "", lines + "\n": "", lines + "\né": lines + "\n", "": "",
+		strings.Repeat("é", foldedBytes): strings.Repeat("é", foldedBytes/2),
+		"x" + strings.Repeat("é", 750):   "x" + strings.Repeat("é", 749), // not within a character
+	} {
+		e := (&view{T: &english}).Excerpt(text)
+		require.Equal(t, []string{text, beginning}, []string{e.Whole, e.Beginning})
+		require.Equal(t, beginning == "", e.More == "")
+	}
+	h := newHost(t, engine.Question{Prompt: "Which?", Context: "> **a " + strings.Repeat("b ", 1000) + "c**"}, nil)
+	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
+	require.Contains(t, shown, `<div class="beginning"><blockquote><p><strong>a b b`)
+	require.Contains(t, shown, `<summary>Show all lines (1)</summary>`)
+	require.Equal(t, 1, strings.Count(shown, "b c</strong>"))
 }
 
 // N4: every invisible character of untrusted text on the page is named, and an option shows its

@@ -22,7 +22,8 @@ type words struct {
 	Yes, No, AcceptRisk                                                        string
 	Abandoned, Superseded, Automatic, Default, Approved, Rejected, Replied     string // how a question was settled
 	ClaimedBy, Until, AudienceNow, By, Notes, Host                             string
-	EqualLines, NoLineBreak                                                    string
+	EqualLines, NoLineBreak, ShowAll                                           string
+	Differences, OneText, TwoTexts, Before, After                              string
 	Arguments, Bytes, OnlyBeginning, FileMissing, FileChanged, FileUnavailable string
 	Of, HaveApproved, YouAnswerAs, For, EndsOn                                 string
 	Note, OrInstructions, RiskRead, Approve, Reject, TextOnly                  string
@@ -67,7 +68,9 @@ var english = words{
 	Notes: "Notes", Host: "the host",
 	Changes: map[lifecycle.ChangeKind]string{lifecycle.ChangeCreate: "Creates", lifecycle.ChangeEdit: "Edits",
 		lifecycle.ChangeDelete: "Deletes"},
-	EqualLines: "equal lines", NoLineBreak: "(no line break at the end)",
+	EqualLines: "equal lines", NoLineBreak: "(no line break at the end)", ShowAll: "Show all lines",
+	Differences: "Show differences", OneText: "in one text", TwoTexts: "side by side", Before: "Before",
+	After:     "After",
 	Arguments: "Arguments", Bytes: "bytes",
 	OnlyBeginning:   "Only the beginning is shown. Download the file to read all of it.",
 	FileMissing:     "The file is missing here; it was attached on the machine",
@@ -124,7 +127,9 @@ var german = words{
 	Notes: "Notizen", Host: "das System",
 	Changes: map[lifecycle.ChangeKind]string{lifecycle.ChangeCreate: "Legt an:", lifecycle.ChangeEdit: "Ändert",
 		lifecycle.ChangeDelete: "Löscht"},
-	EqualLines: "gleiche Zeilen", NoLineBreak: "(kein Zeilenumbruch am Ende)",
+	EqualLines: "gleiche Zeilen", NoLineBreak: "(kein Zeilenumbruch am Ende)", ShowAll: "Alle Zeilen zeigen",
+	Differences: "Unterschiede zeigen", OneText: "in einem Text", TwoTexts: "nebeneinander", Before: "Vorher",
+	After:     "Nachher",
 	Arguments: "Argumente", Bytes: "Byte",
 	OnlyBeginning:   "Nur der Anfang ist zu sehen. Laden Sie die Datei herunter, um alles zu lesen.",
 	FileMissing:     "Die Datei fehlt hier; sie wurde angehängt auf dem Rechner",

@@ -65,6 +65,45 @@ func Diff(before, after string) []Line {
 	return same(out, a, from, len(a), len(b)-len(a), false, true)
 }
 
+// Pair is a row of two texts side by side: an equal or skipped line in both, or a removed line and
+// the added line in its place. A side is nil if the other text has more lines there.
+type Pair struct{ Before, After *Line }
+
+// Sides arranges the lines of Diff in two columns.
+func Sides(lines []Line) []Pair {
+	var out []Pair
+	for len(lines) > 0 {
+		if first := &lines[0]; first.Change == Same || first.Change == Skipped {
+			out, lines = append(out, Pair{first, first}), lines[1:]
+			continue
+		}
+		removed := count(lines, Removed)
+		added := count(lines[removed:], Added)
+		for i := range max(removed, added) {
+			var p Pair
+			if i < removed {
+				p.Before = &lines[i]
+			}
+			if i < added {
+				p.After = &lines[removed+i]
+			}
+			out = append(out, p)
+		}
+		lines = lines[removed+added:]
+	}
+	return out
+}
+
+// count returns how many lines at the beginning are of the kind.
+func count(lines []Line, kind Change) int {
+	for i := range lines {
+		if lines[i].Change != kind {
+			return i
+		}
+	}
+	return len(lines)
+}
+
 func linesOf(s string) (lines []string) {
 	for line := range strings.Lines(s) {
 		lines = append(lines, line)

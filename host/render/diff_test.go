@@ -45,6 +45,30 @@ added 0 21 'new'
 	require.Len(t, render.Diff(long, "y\n"), render.MaxDiff+1)
 }
 
+// N6: side by side, a removed line is next to the added line in its place.
+func TestN6SidesPairRemovedAndAddedLines(t *testing.T) {
+	var b strings.Builder
+	for _, p := range render.Sides(render.Diff("a\n1\n2\n3\nb\n4\n", "a\none\nb\n4\n5\n")) {
+		for _, side := range []*render.Line{p.Before, p.After} {
+			if side == nil {
+				b.WriteString("-;")
+				continue
+			}
+			fmt.Fprintf(&b, "%s %d %d;", side.Change, side.Before, side.After)
+		}
+		b.WriteByte('\n')
+	}
+	require.Equal(t, `same 1 1;same 1 1;
+removed 2 0;added 0 2;
+removed 3 0;-;
+removed 4 0;-;
+same 5 3;same 5 3;
+same 6 4;same 6 4;
+-;added 0 5;
+`, b.String())
+	require.Empty(t, render.Sides(nil))
+}
+
 // N6: a diff has every line of both texts, or counts it.
 func TestN6ADiffIsComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

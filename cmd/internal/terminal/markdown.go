@@ -233,21 +233,28 @@ func Diff(before, after string, l Layout) string {
 	d := drawing{layout: l}
 	lines := render.Diff(before, after)
 	side := (l.Columns - utf8.RuneCountInString(l.Indent) - utf8.RuneCountInString(divider)) / 2
-	for len(lines) > 0 {
-		n := 1
-		switch first := &lines[0]; {
-		case first.Change == render.Skipped:
-			d.cut(d.letters("  … "+Many(first.Before, "equal line"), Dim), l.Indent)
-		case side >= leastSide:
-			n = d.sides(lines, side)
-		default:
-			for _, row := range d.changed(first, Width-utf8.RuneCountInString(l.Indent)) {
+	if side >= leastSide {
+		for _, p := range render.Sides(lines) {
+			d.sides(p, side)
+		}
+		return strings.Join(d.lines, "\n")
+	}
+	for i := range lines {
+		if !d.skipped(&lines[i]) {
+			for _, row := range d.changed(&lines[i], Width-utf8.RuneCountInString(l.Indent)) {
 				d.add(row, l.Indent)
 			}
 		}
-		lines = lines[n:]
 	}
 	return strings.Join(d.lines, "\n")
+}
+
+func (d *drawing) skipped(line *render.Line) bool {
+	if line.Change != render.Skipped {
+		return false
+	}
+	d.cut(d.letters("  … "+Many(line.Before, "equal line"), Dim), d.layout.Indent)
+	return true
 }
 
 // divider is between two texts side by side.
@@ -256,26 +263,17 @@ const divider = " │ "
 // leastSide is the number of columns of a text from which two are drawn side by side.
 const leastSide = 30
 
-// sides draws an equal line, or the removed lines next to the added ones, and returns their number.
-func (d *drawing) sides(lines []render.Line, side int) int {
-	if lines[0].Change == render.Same {
-		row := d.changed(&lines[0], side)
-		d.pair(row, row, side)
-		return 1
+func (d *drawing) sides(p render.Pair, side int) {
+	if p.Before != nil && d.skipped(p.Before) {
+		return
 	}
-	n := 0
 	var left, right [][]letter
-	for ; n < len(lines) && lines[n].Change == render.Removed; n++ {
-		left = append(left, d.changed(&lines[n], side)...)
+	if p.Before != nil {
+		left = d.changed(p.Before, side)
 	}
-	for ; n < len(lines) && lines[n].Change == render.Added; n++ {
-		right = append(right, d.changed(&lines[n], side)...)
+	if p.After != nil {
+		right = d.changed(p.After, side)
 	}
-	d.pair(left, right, side)
-	return n
-}
-
-func (d *drawing) pair(left, right [][]letter, side int) {
 	for i := range max(len(left), len(right)) {
 		var row []letter
 		if i < len(left) {

@@ -98,8 +98,8 @@ func TestN6ChangesAreShownWithEveryCharacter(t *testing.T) {
 	many := "v\nw\nx\ny\nz\n"
 	require.Equal(t, "  … 2 equal lines\n  x                            │   x\n  y                            │   y\n"+
 		"  z                            │   z\n- "+strings.Repeat("a", 28)+" │ + b\n"+
-		"↳ a                            │ + c", Diff(many+strings.Repeat("a", 29)+"\n", many+"b\nc\n",
-		Layout{Columns: 64}), "side by side")
+		"↳ a                            │\n"+strings.Repeat(" ", 30)+" │ + c",
+		Diff(many+strings.Repeat("a", 29)+"\n", many+"b\nc\n", Layout{Columns: 64}), "side by side")
 	long := Changes([]interaction.Change{{Path: "x", Kind: interaction.ChangeCreate, After: strings.Repeat("+ y", 60)}},
 		Layout{})
 	for _, line := range strings.Split(long, "\n")[1:] {
