@@ -343,6 +343,10 @@ func TestNormalizeLeavesOutMalformedFormsAndApprovals(t *testing.T) {
 		require.Nil(t, got.Subject, name)
 		require.False(t, got.AlsoText, name)
 	}
+	unusable := interaction.Question{Prompt: "?", Schema: json.RawMessage(`{"type":"objekt"}`)}
+	require.ErrorIs(t, unusable.Validate(), interaction.ErrSchema)
+	unusable.Subject = &interaction.Subject{Tool: "t"}
+	require.NoError(t, unusable.Validate(), "only its arguments cannot be edited then")
 	got, odd := interaction.Normalize(interaction.Question{Kind: interaction.Confirm, Prompt: "?", AlsoText: true,
 		Schema:  json.RawMessage(`{"type":"objekt"}`),
 		Subject: &interaction.Subject{Tool: "t", Title: long, Risk: "a\x00b"}})

@@ -209,6 +209,10 @@ func TestK5PeopleUpToTheirBounds(t *testing.T) {
 			require.Equal(t, []int8{MaxNeed, rejects}, []int8{q.Need, q.Rejects})
 		}
 	}
+	for _, reserved := range []string{PolicyActor, "Memory:", PolicyActor + "x"} {
+		require.Error(t, Actor{ID: reserved}.Validate())
+	}
+	require.NoError(t, Actor{ID: "policy"}.Validate())
 	require.Nil(t, q.VoteOf(Actor{ID: "ada"}))
 	voted := payment(2, 0).WithVote(ballot("bob", Approve), until).WithVote(ballot("ada", Reject), until)
 	require.Equal(t, Reject, voted.VoteOf(Actor{ID: "ada"}).Decision)
@@ -292,7 +296,8 @@ func TestK5ActorsInWords(t *testing.T) {
 	groups := []string{"a"}
 	require.True(t, Actor{}.IsZero())
 	for text, a := range map[string]Actor{"ada": {ID: "ada"}, "ada (by web)": {ID: "ada", Via: "web"},
-		"an actor without a name": {Groups: groups}, "an actor without a name (by web)": {Via: "web"}} {
+		"an actor without a name": {Groups: groups}, "an actor without a name (by web)": {Via: "web"},
+		"bob for ada (by web)": {ID: "bob", For: "ada", Via: "web"}} {
 		require.False(t, a.IsZero())
 		require.Equal(t, text, a.String())
 	}
@@ -395,6 +400,9 @@ func TestN9ARulingNamesItsRule(t *testing.T) {
 	} {
 		require.Equal(t, c.valid, c.ruling.Validate() == nil, "%.200v", c.ruling)
 	}
+	for name, ruling := range map[string]Ruling{"policy:small@7": {Rule: "small", Version: "7"}, "policy:default": {}} {
+		require.Equal(t, Actor{ID: name, Via: PolicyVia}, ruling.Actor())
+	}
 }
 
 // N1: a text that is the value of several options selects none, even if it is a label, too.
@@ -411,6 +419,9 @@ func TestN8N9WhatAQuestionHas(t *testing.T) {
 	q := Question{AskedAt: asked, HiddenFor: 5}
 	require.Equal(t, asked.Add(5*time.Second), q.HiddenUntil())
 	require.ErrorContains(t, (&Files{Host: "h", List: make([]File, 2)}).Validate(), "file 1: ")
+	files := &Files{List: make([]File, 2)}
+	require.Equal(t, files.List, files.All())
+	require.Empty(t, (*Files)(nil).All())
 }
 
 // N4: white space of longSpace characters is counted, and shorter white space is shown.
@@ -418,6 +429,11 @@ func TestN4LongWhiteSpaceIsCounted(t *testing.T) {
 	short := "a" + strings.Repeat(" ", longSpace-1) + "b"
 	require.Equal(t, short, Visible(short))
 	require.Equal(t, "a[16 white-space characters]b", Visible("a"+strings.Repeat(" ", longSpace)+"b"))
+	lines := "a" + strings.Repeat("\n", longBreak-1) + "b"
+	require.Equal(t, lines, Visible(lines))
+	require.Equal(t, "a[8 white-space characters]b", Visible("a"+strings.Repeat("\n", longBreak)+"b"))
+	require.Equal(t, strings.Repeat(`\u{00A0}`, longSpace-1), Visible(strings.Repeat("\u00a0", longSpace-1)))
+	require.Equal(t, "[16 × U+00A0]", Visible(strings.Repeat("\u00a0", longSpace)))
 }
 
 // Hosts rely on the limits: a run of one release continues with the next one.

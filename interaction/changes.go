@@ -119,14 +119,14 @@ func (c *Change) Text() string {
 // differing returns the texts without their common first and last lines.
 func (c *Change) differing() (before, after string) {
 	before, after = c.Before, c.After
-	for before != "" && after != "" {
+	for before != "" {
 		a, b := firstLine(before), firstLine(after)
 		if a != b {
 			break
 		}
 		before, after = before[len(a):], after[len(b):]
 	}
-	for before != "" && after != "" {
+	for before != "" {
 		a, b := lastLine(before), lastLine(after)
 		if a != b {
 			break

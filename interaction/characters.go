@@ -35,7 +35,7 @@ const (
 func CharacterOf(r rune) Character {
 	var c Character
 	if hidden(r) {
-		c |= Hidden
+		c = Hidden
 	}
 	if r < 0xa0 { // ASCII and control characters
 		return c
@@ -48,7 +48,7 @@ func CharacterOf(r rune) Character {
 		c = Emoji
 	case unicode.Is(viramas, r):
 		c = Virama
-	case r >= 0x600 && r < 0x900 && unicode.Is(unicode.Mn, r):
+	case r >= 0x610 && r < 0x900 && unicode.Is(unicode.Mn, r):
 		c = Vowel
 	case r == kashida, unicode.IsLetter(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian,
 		unicode.Nko, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya) && !unicode.Is(unjoined, r):
@@ -105,8 +105,6 @@ const (
 	columnsOfHT = 4
 )
 
-const invalid = -1
-
 func visible(s string, prose bool) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || hidden(r) }) &&
 		!strings.Contains(s, "    ") && !strings.Contains(s, "\t\t") && strings.Count(s, "\n") < longBreak {
@@ -126,8 +124,8 @@ func visible(s string, prose bool) string {
 			}
 			i += n
 			continue
-		case r <= invalid:
-			fmt.Fprintf(&b, `\x{%02X}`, invalid-r)
+		case r < 0:
+			fmt.Fprintf(&b, `\x{%02X}`, -r)
 		case !hidden(r), prose && t.belongs(i):
 			b.WriteRune(r)
 		default:
@@ -158,7 +156,7 @@ func charactersOf(s string, prose bool) characters {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		if r == utf8.RuneError && size == 1 {
-			r = invalid - rune(s[0])
+			r = -rune(s[0])
 		}
 		t, s = append(t, r), s[size:]
 	}

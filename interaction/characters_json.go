@@ -24,15 +24,13 @@ func VisibleJSON(text []byte, indent string) string {
 	}
 	var b strings.Builder
 	for s := laid.Bytes(); len(s) > 0; {
-		end := 1
 		if s[0] != '"' {
-			if end = bytes.IndexByte(s, '"'); end < 0 {
-				end = len(s)
-			}
-			b.Write(s[:end])
-			s = s[end:]
+			between, _, _ := bytes.Cut(s, []byte{'"'})
+			b.Write(between)
+			s = s[len(between):]
 			continue
 		}
+		end := 1
 		for s[end] != '"' {
 			if s[end] == '\\' {
 				end++
@@ -77,14 +75,15 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// escaped reads one escaped character, which beyond U+FFFF takes two escapes.
+// escaped reads one escaped character, which beyond U+FFFF takes two escapes. s ends with the quote
+// of its JSON string.
 func escaped(s string) (r rune, size int) {
 	unit := func(s string) rune {
 		n, _ := strconv.ParseUint(s[2:6], 16, 16) // valid, since the text is JSON
 		return rune(n)
 	}
 	r = unit(s)
-	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+	if strings.HasPrefix(s[6:], `\u`) {
 		if pair := utf16.DecodeRune(r, unit(s[6:])); pair != utf8.RuneError {
 			return pair, 12
 		}

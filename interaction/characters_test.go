@@ -49,7 +49,7 @@ func TestN4EveryHiddenCharacterIsWrittenOut(t *testing.T) {
 func TestN4ProseKeepsTheWorldsScripts(t *testing.T) {
 	for _, prose := range []string{"👩‍💻 ❤️ ❤️‍🔥 🏳️‍🌈 1️⃣ #️⃣ 👩🏽‍🚀 👨‍👩‍👧‍👦",
 		"می\u200cخواهم", "क्\u200dष क्\u200cष", "ශ්\u200dරී", "র\u200d্য", "അവന്\u200d വന്നു",
-		"Combien\u00a0? 12\u202f345", "日本\u3000語", "one\n\n  two\tthree", "שלום", "ä é"} {
+		"بَ\u200cب ب\u200cَب", "Combien\u00a0? 12\u202f345", "日本\u3000語", "one\n\n  two\tthree", "שלום", "ä é"} {
 		require.Equal(t, prose, interaction.VisibleProse(prose))
 	}
 	require.Equal(t, "one\ntwo", interaction.VisibleProse("one\r\ntwo"))
@@ -62,16 +62,30 @@ func TestN4ProseKeepsTheWorldsScripts(t *testing.T) {
 		"👩\u200d":              `👩\u{200D}`,
 		"a\u200cb":             `a\u{200C}b`,
 		"دا\u200cد":            `دا\u{200C}د`, // an alef joins nothing anyway
+		"ا\u200cب":             `ا\u{200C}ب`,
+		"ب\u200ca":             `ب\u{200C}a`,
 		"क\u200cक":             `क\u{200C}क`,
+		"क्\u200c":             `क्\u{200C}`,
+		"র\u200dক":             `র\u{200D}ক`, // a joiner keeps this letter only before a virama
+		"ক\u200d্":             `ক\u{200D}্`, // and before a virama only this letter
 		"a\u00a0\u00a0b":       `a\u{00A0}\u{00A0}b`,
 		"\u3000a":              `\u{3000}a`,
 		"a \u202f":             `a \u{202F}`,
+		"a \u202fb":            `a \u{202F}b`,
 		"\U0001f3f4\U000e0067": `🏴\u{E0067}`,
 	} {
 		require.Equal(t, want, interaction.VisibleProse(in), "%+q", in)
 	}
 	require.Equal(t, `👩\u{200D}💻 می\u{200C}خواهم 12\u{00A0}345`,
 		interaction.Visible("👩‍💻 می\u200cخواهم 12\u00a0345"))
+}
+
+// N4: only the marks of joining scripts, from U+0610 to U+08FF, are Vowel.
+func TestN4VowelsAreOfJoiningScripts(t *testing.T) {
+	for r, want := range map[rune]interaction.Character{'\u0301': 0, '\u060f': 0, '\u0610': interaction.Vowel,
+		'\u064e': interaction.Vowel, '\u08ff': interaction.Vowel, '\u0900': 0} {
+		require.Equal(t, want, interaction.CharacterOf(r), "%U", r)
+	}
 }
 
 // N4: an option is shown with its value unless the label, which is prose, shows each character of it.
@@ -120,6 +134,10 @@ func TestN4JSONIsReadable(t *testing.T) {
 	require.Equal(t, want, interaction.VisibleJSON([]byte(in), ""))
 	require.Equal(t, "{\n  \"b\": [\n    1\n  ],\n  \"a\": \"<\"\n}",
 		interaction.VisibleJSON([]byte(`{"b":[1],"a":"\u003c"}`), "  "))
+	for in, want := range map[string]string{`"\u003c\u003e"`: `"<>"`, `"\ud83cxudf88"`: `"\ud83cxudf88"`,
+		`"\ud83c\u003c"`: `"\ud83c<"`, `"\ud83c\t"`: `"\ud83c\t"`, `"\ud83c"`: `"\ud83c"`} {
+		require.Equal(t, want, interaction.VisibleJSON([]byte(in), ""))
+	}
 	require.Equal(t, `no JSON\u{202E}`, interaction.VisibleJSON([]byte("no JSON\u202e"), "  "))
 }
 
@@ -146,7 +164,7 @@ func FuzzVisible(f *testing.F) {
 
 // N4: a text is not split within a grapheme.
 func TestN4BreakTearsNoCharacter(t *testing.T) {
-	for _, whole := range []string{"👩‍💻", "❤️‍🔥", "👩🏽‍🚀", "1️⃣", "é", "e\u0301\u0323", "🇩🇪"} {
+	for _, whole := range []string{"👩‍💻", "❤️‍🔥", "👩🏽‍🚀", "1️⃣", "é", "e\u0301\u0323", "🇩🇪", "🇦🇿"} {
 		text := "ab🇫🇷" + whole + "c"
 		for limit := len("ab🇫🇷"); limit < len("ab🇫🇷"+whole); limit++ {
 			require.Equal(t, "ab🇫🇷", text[:interaction.Break(text, limit)], "%q %d", whole, limit)
@@ -154,6 +172,9 @@ func TestN4BreakTearsNoCharacter(t *testing.T) {
 		require.Equal(t, "ab🇫🇷"+whole, text[:interaction.Break(text, len(text)-1)])
 	}
 	require.Equal(t, 3, interaction.Break("abc", 9))
+	require.Equal(t, 3, interaction.Break("abc", 3))
+	require.Equal(t, len("ab🇩"), interaction.Break("ab🇩c", len("ab🇩")), "half a flag is a letter of its own")
+	require.Zero(t, interaction.Break("\x80\x80\x80", 2), "no character begins in these bytes")
 	require.Equal(t, 201, interaction.Break("a"+strings.Repeat("\u0301", 200), 202), "there is no end to its marks")
 }
 
@@ -161,5 +182,6 @@ func TestN4BreakTearsNoCharacter(t *testing.T) {
 func TestN4InvalidBytesAreShown(t *testing.T) {
 	for _, show := range []func(string) string{interaction.Visible, interaction.VisibleProse} {
 		require.Equal(t, `a\x{80}\x{FF}b`, show("a\x80\xffb"))
+		require.Equal(t, `\x{FF}`, show("\xff"))
 	}
 }

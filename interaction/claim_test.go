@@ -36,6 +36,18 @@ func TestK5AClaimExcludesOthersUntilItsTime(t *testing.T) {
 	require.False(t, (*Claim)(nil).Lasts(now))
 }
 
+// K5: while a person's claim lasts, that person acts under the name in the claim.
+func TestK5AClaimantKeepsTheirName(t *testing.T) {
+	now := time.Unix(100, 0)
+	q := Question{}.ClaimedBy(Actor{ID: "Ada"}, now)
+	for _, c := range []struct {
+		who, want string
+		at        time.Time
+	}{{"ada", "Ada", now.Add(-1)}, {"ada", "ada", now}, {"bob", "bob", now.Add(-1)}, {"bob", "bob", now}} {
+		require.Equal(t, c.want, q.Claimant(Actor{ID: c.who, Fold: strings.ToLower}, c.at).ID, c)
+	}
+}
+
 // K5: a claim that cannot be stored is refused.
 func TestK5ClaimsThatCannotBe(t *testing.T) {
 	until := time.Unix(100, 0)

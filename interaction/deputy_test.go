@@ -1,6 +1,7 @@
 package interaction
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +97,66 @@ func TestN10ForWhomAQuestionIsListed(t *testing.T) {
 	}
 }
 
+// N10: a right that is not current does not hide the next one.
+func TestN10ADeputyWithSeveralPrincipals(t *testing.T) {
+	q := Question{To: &Audience{Users: []string{"sam"}}}
+	got, ok := q.Represents(bobFor(""), away.Add(2*time.Hour))
+	require.True(t, ok)
+	require.Equal(t, "sam", got.For)
+}
+
+// N10: whether a stored name is the principal's is decided by the folded spelling.
+func TestN10ForWhomADeputyActs(t *testing.T) {
+	for _, c := range []struct {
+		who    Actor
+		stored string
+		want   bool
+	}{
+		{Actor{ID: "bob", For: "ann"}, "ann", true}, {Actor{ID: "bob", For: "ann"}, "Ann", false},
+		{Actor{ID: "bob", For: "ann", Fold: strings.ToLower}, "Ann", true},
+		{Actor{ID: "bob", For: "ann", Fold: strings.ToLower}, "Sam", false},
+		{Actor{ID: "bob", Fold: strings.ToLower}, "", false},
+	} {
+		require.Equal(t, c.want, c.who.ActsFor(c.stored), "%s, %q", c.who, c.stored)
+	}
+}
+
+// N10: history names the principal of a deputy's answer, with or without a claim, and of the vote
+// that decides. A person's own answer names no principal.
+func TestN10HistorySaysForWhom(t *testing.T) {
+	answer := func(who Actor) Answer { return Reply{ID: 1, Text: "yes", Actor: who}.Answer(away) }
+	claimed := Question{ID: 1}.ClaimedBy(bobFor("ann"), away)
+	several := payment(2, 0)
+	several = several.WithVote(Reply{Decision: Approve, Actor: bobFor("ann")}, away)
+	late := answer(bobFor(""))
+	late.Resolution = AutoDecideTimeout
+	for name, c := range map[string]struct {
+		q    Question
+		a    Answer
+		want string
+	}{
+		"a deputy":                         {Question{ID: 1}, answer(bobFor("ann")), "ann"},
+		"a person":                         {Question{ID: 1}, answer(bobFor("")), ""},
+		"a deputy who has claimed it":      {claimed, answer(bobFor("ann")), "ann"},
+		"who has claimed it for another":   {claimed, answer(bobFor("")), ""},
+		"another than the claimant":        {claimed, answer(Actor{ID: "ann"}), ""},
+		"the time, despite a claim":        {Question{ID: 1}.ClaimedBy(bobFor("ann"), away), late, ""},
+		"a deputy's vote":                  {several, answer(bobFor("")), "ann"},
+		"a vote after a deputy's":          {several, answer(Actor{ID: "eve"}), ""},
+		"the time, after a deputy's vote":  {several, late, ""},
+		"a vote without votes in the past": {payment(2, 0), answer(bobFor("")), ""},
+	} {
+		r := Settle(c.q, c.a, "", "")
+		require.Equal(t, c.want, r.For(), name)
+	}
+	own := Settle(claimed, answer(bobFor("")), "", "")
+	require.Equal(t, Claim{Actor: "bob", Until: away}, *own.Question.Claim)
+	ann := Settle(claimed, answer(Actor{ID: "ann"}), "", "")
+	require.Equal(t, claimed.Claim, ann.Question.Claim, "the claim of another stays as it was")
+	mine := Question{ID: 1}.ClaimedBy(Actor{ID: "bob", Via: "web"}, away.Add(1))
+	require.Equal(t, mine.Claim, Settle(mine, answer(bobFor("")), "", "").Question.Claim)
+}
+
 // N10 K5: a claim excludes all but the claimant, a deputy for the claimant, and the person for whom
 // a deputy has claimed.
 func TestN10ClaimsAndDeputies(t *testing.T) {
@@ -124,6 +185,8 @@ func TestN10TheDigestSaysForWhom(t *testing.T) {
 		}
 		require.Len(t, seen, 3)
 	}
+	carl := Actor{ID: "carl", For: "ann"}
+	require.NotEqual(t, reply(bobFor("ann")).DigestFor(several), reply(carl).DigestFor(several))
 	require.Equal(t, reply(bobFor("")).Digest(), reply(bobFor("")).DigestFor(nil))
 	for _, wrong := range []Actor{{For: "ann"}, {ID: "ann", For: "ann"}, {ID: "bob", For: "\x00"}} {
 		require.ErrorIs(t, wrong.Validate(), ErrInvalidReply)

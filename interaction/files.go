@@ -53,7 +53,7 @@ func (f *Files) Validate() error {
 	if len(f.List) == 0 || len(f.List) > MaxFiles {
 		return fmt.Errorf("%d files, want 1 to %d", len(f.List), MaxFiles)
 	}
-	if host, short := cut(f.Host, MaxFileName); short || host != f.Host || Visible(host) != host {
+	if host, _ := cut(f.Host, MaxFileName); host != f.Host || Visible(host) != host {
 		return fmt.Errorf("the files' host is %.40q, want a visible name of at most %d bytes", f.Host, MaxFileName)
 	}
 	for i := range f.List {

@@ -17,6 +17,11 @@ func TestN8FilesAreValid(t *testing.T) {
 	sum := strings.Repeat("0a", 32)
 	for want, change := range map[string]func(*interaction.File){
 		"":                       func(*interaction.File) {},
+		" ":                      func(f *interaction.File) { f.Name = strings.Repeat("a", interaction.MaxFileName) },
+		"  ":                     func(f *interaction.File) { f.MediaType = "a/" + strings.Repeat("b", 125) },
+		"   ":                    func(f *interaction.File) { f.Size = 0 },
+		"    ":                   func(f *interaction.File) { f.Size = interaction.MaxFileSize },
+		"     ":                  func(f *interaction.File) { f.Path = strings.Repeat("a", interaction.MaxFilePath) },
 		"0 bytes, want 1 to 255": func(f *interaction.File) { f.Name = "" },
 		"256 bytes":              func(f *interaction.File) { f.Name = strings.Repeat("a", 256) },
 		"without slashes":        func(f *interaction.File) { f.Name = "../a.png" },
@@ -26,6 +31,8 @@ func TestN8FilesAreValid(t *testing.T) {
 		"type and subtype":       func(f *interaction.File) { f.MediaType = "png" },
 		"type and subtype ":      func(f *interaction.File) { f.MediaType = "text/html; charset=utf-7" },
 		"type and subtype  ":     func(f *interaction.File) { f.MediaType = "image/png\r\nX: y" },
+		"type and subtype   ":    func(f *interaction.File) { f.MediaType = "Image/PNG" },
+		"type and subtype    ":   func(f *interaction.File) { f.MediaType = "a/" + strings.Repeat("b", 126) },
 		"-1 bytes":               func(f *interaction.File) { f.Size = -1 },
 		"want at most 16777216":  func(f *interaction.File) { f.Size = interaction.MaxFileSize + 1 },
 		"64 digits":              func(f *interaction.File) { f.SHA256 = strings.ToUpper(sum) },
@@ -45,21 +52,30 @@ func TestN8FilesAreValid(t *testing.T) {
 		change(&f)
 		q := interaction.Question{Prompt: "?", Files: &interaction.Files{List: []interaction.File{f}}}
 		err := q.Validate()
-		if want == "" {
+		if want = strings.TrimSpace(want); want == "" {
 			require.NoError(t, err)
 			continue
 		}
-		require.ErrorContains(t, err, strings.TrimSpace(want))
+		require.ErrorContains(t, err, want)
 		asked, diagnostics := interaction.Normalize(q)
 		require.Nil(t, asked.Files)
 		require.Len(t, diagnostics, 1)
 	}
+	many := interaction.Files{}
+	for range interaction.MaxFiles {
+		many.List = append(many.List, interaction.File{Name: "a", MediaType: "image/png", SHA256: sum, Path: "a"})
+	}
+	require.NoError(t, many.Validate())
 	for _, n := range []int{0, interaction.MaxFiles + 1} {
 		q := interaction.Question{Files: &interaction.Files{List: make([]interaction.File, n)}}
 		require.ErrorContains(t, q.Validate(), "files, want 1 to 16")
 	}
 	hidden := interaction.Question{Files: &interaction.Files{Host: "\u200b", List: make([]interaction.File, 1)}}
 	require.ErrorContains(t, hidden.Validate(), "host")
+	many.Host = strings.Repeat("h", interaction.MaxFileName)
+	require.NoError(t, many.Validate())
+	many.Host += "h"
+	require.ErrorContains(t, many.Validate(), "host")
 }
 
 // N8: files and summary are part of the digest, the machine is not, and a question without them

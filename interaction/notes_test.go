@@ -38,6 +38,11 @@ func TestN7NotesAreKeptInOrder(t *testing.T) {
 	require.Same(t, &two.List[0], two.Keyed("k"))
 	require.Nil(t, two.Keyed("other"))
 	require.Nil(t, two.Keyed(""), "a note without a key is found by none")
+	full := none
+	for range MaxNotes {
+		full = full.With(Note{Text: strings.Repeat("x", MaxNote)})
+	}
+	require.Equal(t, MaxNotesTogether, full.Bytes)
 	copied := two.Clone()
 	require.Equal(t, two, copied)
 	copied.List[0].Text = "changed"

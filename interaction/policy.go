@@ -73,7 +73,7 @@ func (q *Question) HiddenUntil() time.Time {
 
 // Hidden reports whether lists leave the question out at that time. A zero time hides nothing.
 func (q *Question) Hidden(now time.Time) bool {
-	return q.HiddenFor > 0 && !now.IsZero() && now.Before(q.HiddenUntil())
+	return !now.IsZero() && now.Before(q.HiddenUntil())
 }
 
 // IsPolicy reports whether the actor is a policy.
@@ -125,10 +125,7 @@ func (r *Ruling) Validate() error {
 				r.Version, MaxRule)
 		}
 	}
-	if r.To != nil {
-		return r.To.Validate()
-	}
-	return nil
+	return r.To.Validate()
 }
 
 func ruleName(name string) bool {

@@ -85,8 +85,8 @@ func (m *Memory) By() Actor { return Actor{ID: MemoryActor + strconv.Itoa(m.ID),
 // actors.
 func MemoryOf(actor string) int {
 	if number, ok := strings.CutPrefix(actor, MemoryActor); ok {
-		if n, err := strconv.Atoi(number); err == nil && n > 0 {
-			return n
+		if n, err := strconv.Atoi(number); err == nil {
+			return max(n, 0)
 		}
 	}
 	return 0
@@ -218,7 +218,7 @@ var errPointer = errors.New("a JSON pointer of at most 255 bytes of UTF-8, such 
 
 func validatePointer(path string) error {
 	if path != "" && path[0] != '/' || len(path) > maxPointer || !utf8.ValidString(path) ||
-		strings.IndexByte(path, 0) >= 0 || strings.Contains(withoutEscapes.Replace(path), "~") {
+		strings.Contains(path, "\x00") || strings.Contains(withoutEscapes.Replace(path), "~") {
 		return errPointer
 	}
 	return nil
@@ -308,9 +308,9 @@ func digestAt(arguments any, path string) (string, bool) {
 
 // admits reports whether the argument is a number from 0 to the limit. Numbers are compared exactly.
 func (l Limit) admits(arguments any) bool {
-	v, ok := valueAt(arguments, l.Path)
-	number, isNumber := v.(json.Number)
-	if !ok || !isNumber {
+	v, _ := valueAt(arguments, l.Path)
+	number, ok := v.(json.Number)
+	if !ok {
 		return false
 	}
 	have, plain := decimal(number.String())

@@ -50,7 +50,7 @@ func TestN9TheActorOfAMemoryNamesItsQuestion(t *testing.T) {
 	}
 }
 
-// N9: a memory covers the same call, and nothing that differs in something of what was approved.
+// N9: a memory covers a call only if its tool, risk, audience and arguments are the approved ones.
 func TestN9AMemoryCoversOnlyWhatWasApproved(t *testing.T) {
 	const args = `{"to":"ACME","amount":10}`
 	m := remembered(t, args, &Remember{})

@@ -81,12 +81,11 @@ func (q *Question) YesOption() int {
 	if !q.decidesYesOrNo() {
 		return -1
 	}
-	options := q.Choices()
-	yes := only(options, func(o Option) bool { return agrees(o.Value) })
-	if yes < 0 && !slices.ContainsFunc(options, func(o Option) bool { return agrees(o.Value) }) {
-		yes = only(options, func(o Option) bool { return o.Yes })
+	options, byValue := q.Choices(), func(o Option) bool { return agrees(o.Value) }
+	if slices.ContainsFunc(options, byValue) {
+		return only(options, byValue)
 	}
-	return yes
+	return only(options, func(o Option) bool { return o.Yes })
 }
 
 func only(options []Option, match func(Option) bool) int {

@@ -88,6 +88,31 @@ func TestN1WhatAReplySelects(t *testing.T) {
 	}
 }
 
+// N1: by value, by a mark, or not at all: which option means yes.
+func TestN1WhichOptionMeansYes(t *testing.T) {
+	marked := func(values ...string) []interaction.Option {
+		all := options(values...)
+		all[len(all)-1].Yes = true
+		return all
+	}
+	for _, c := range []struct {
+		q    interaction.Question
+		want int
+	}{
+		{interaction.Question{Kind: interaction.Confirm}, 0},
+		{interaction.Question{Kind: interaction.Confirm, Options: options("no", "accept")}, 1},
+		{interaction.Question{Kind: interaction.Confirm, Options: marked("wait", "ship")}, 1},
+		{interaction.Question{Kind: interaction.Confirm, Options: marked("yes", "ship")}, 0},
+		{interaction.Question{Kind: interaction.Confirm, Options: marked("yes", "true", "ship")}, -1},
+		{interaction.Question{Kind: interaction.Confirm, Options: options("wait", "ship")}, -1},
+		{interaction.Question{Kind: interaction.Confirm, Schema: json.RawMessage(`{}`)}, -1},
+		{interaction.Question{Kind: interaction.OpenText}, -1},
+	} {
+		require.Equal(t, c.want, c.q.YesOption(), "%v", c.q.Options)
+		require.Equal(t, c.want >= 0 || len(c.q.Options) > 0, len(c.q.Choices()) > 0)
+	}
+}
+
 // N1: without Only, an answer is a yes or a no only if it says nothing else.
 func TestN1AnAnswerInOwnWordsIsNeitherYesNorNo(t *testing.T) {
 	q := interaction.Question{ID: 1, Kind: interaction.Confirm}

@@ -76,6 +76,25 @@ func TestK5WhatAVoteCanBe(t *testing.T) {
 	require.NoError(t, Reply{ID: 1, Decision: Edit, Value: []byte(`{}`)}.ValidateFor(payment(0, 0)))
 }
 
+// K5, N10: a vote is the voter's and the principal's; by its key it is found again.
+func TestK5WhoseVoteItIs(t *testing.T) {
+	q := payment(2, 0)
+	q.Votes = []Vote{{Actor: "eve"}, {Actor: "bob", For: "ann", Key: "k"}}
+	for _, c := range []struct {
+		who  Actor
+		want *Vote
+	}{
+		{Actor{ID: "eve"}, &q.Votes[0]}, {Actor{ID: "bob"}, &q.Votes[1]}, {Actor{ID: "ann"}, &q.Votes[1]},
+		{Actor{ID: "carl", For: "ann"}, &q.Votes[1]}, {Actor{ID: "carl", For: "eve"}, &q.Votes[0]},
+		{Actor{ID: "carl", For: "sam"}, nil}, {Actor{ID: "sam"}, nil},
+	} {
+		require.Same(t, c.want, q.VoteOf(c.who), "%s", c.who)
+	}
+	require.Same(t, &q.Votes[1], q.VoteWithKey("k"))
+	require.Nil(t, q.VoteWithKey("other"))
+	require.Nil(t, q.VoteWithKey(""), "no key finds a vote without a key")
+}
+
 // K5, C5: the same words of another person are another vote; to any other question they are the
 // same reply.
 func TestK5TheDigestOfAVoteHasItsActor(t *testing.T) {
@@ -153,6 +172,7 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 	users := func(names ...string) Audience { return Audience{Users: names} }
 	board := &Wait{Steps: []WaitStep{{Do: Escalate, After: time.Hour, To: &Audience{Groups: []string{"board"}}}}}
 	yes, no := []Reply{ballot("ada", Approve)}, ballot("bob", Reject)
+	deputy := []Reply{{Decision: Approve, Actor: Actor{ID: "ada", For: "ann"}}}
 	for name, tc := range map[string]struct {
 		need, rejects int8
 		votes         []Reply
@@ -165,6 +185,7 @@ func TestK5EnoughPeopleAfterVotes(t *testing.T) {
 		"who has voted, too":     {2, 0, yes, users("ada", "bob"), nil, 0, ""},
 		"not who has voted":      {2, 0, yes, Audience{Users: []string{"bob"}, Except: []string{"ada"}}, nil, 0, ""},
 		"only who has voted":     {2, 0, yes, users("ada"), nil, 0, "needs 1 more people, and is for ada"},
+		"a voter's principal":    {2, 0, deputy, users("ann"), nil, 0, "needs 1 more people, and is for ann"},
 		"one who cannot reject":  {2, 2, yes, users("bob"), nil, 0, "needs 2 more people, and is for bob"},
 		"two who may":            {2, 2, yes, users("bob", "eve"), nil, 0, ""},
 		"a tie":                  {2, 2, append(yes, no), users("bob"), nil, 0, "needs 1 more people, and is for bob"},

@@ -205,7 +205,7 @@ func TestN7WhoMayWriteNotes(t *testing.T) {
 	})
 }
 
-// N7: a note does not show an approval to people that the host's policy is deciding.
+// N7: a note leaves an approval hidden while the host's policy decides it.
 func TestN7ANoteLeavesAQuestionHidden(t *testing.T) {
 	run := Run{ID: "r", Version: 4, Engine: "agent", State: StateWaitingUser, UpdatedAt: noon,
 		Open: []interaction.Question{{ID: 1, Kind: interaction.Approval, AskedAt: noon, HiddenFor: 5,

@@ -163,7 +163,7 @@ func TestN10OneCallerReadsASCIMDirectory(t *testing.T) {
 	}
 }
 
-// N10, L2: a directory that fails in any way is not believed. For MaxStale the last content is in use.
+// N10, L2: a failing directory is not believed. Its last content is in use for at most MaxStale.
 func TestN10ASCIMDirectoryThatFails(t *testing.T) {
 	for name, fails := range map[string]http.HandlerFunc{
 		"500":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
@@ -226,8 +226,8 @@ func TestN10ASCIMDirectoryThatFails(t *testing.T) {
 	}
 }
 
-// N10: if the directory is unreachable, deputies may decide for MaxStale; later calls are refused. Other
-// decisions need no directory.
+// N10: if the directory is unreachable, deputies may decide for at most MaxStale; later
+// calls are refused. Other decisions need no directory.
 func TestN10DecisionsWithoutADirectory(t *testing.T) {
 	p, now, s := directory(t)
 	lc, err := lifecycle.New(lifecycle.Config{Clock: now, Directory: s, Logger: slog.New(slog.DiscardHandler),
