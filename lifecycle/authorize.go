@@ -18,7 +18,7 @@ const (
 	ActionSubmit   Action = "submit"   // Submit, GetOrSubmit; Run is the run as it would be stored
 	ActionView     Action = "view"     // Get, Pending, History, Inherited, Usage, Wait, Events
 	ActionList     Action = "list"     // Runs, SearchRuns, Inbox; once, with the filter in Query or Inbox
-	ActionReply    Action = "reply"    // Reply; Question is the answered one
+	ActionReply    Action = "reply"    // Reply, and Question and ReadFile without ActionView; Question is that one
 	ActionCancel   Action = "cancel"   // Cancel
 	ActionResume   Action = "resume"   // Resume
 	ActionExtend   Action = "extend"   // Extend; Question is the one whose end is moved

@@ -167,20 +167,22 @@ func (c *Client) Inherited(ctx context.Context, id string) ([]Record, error) {
 	return from.History, nil
 }
 
-// Question returns one question of the run; an open one has no resolution. ErrNotFound: no such run or
-// question.
+// Question returns one question of the run; an open one has no resolution. A person without the right
+// to view the run may read an open question whose audience includes them, or an absent person for
+// whom they act, if Authorize allows ActionReply. ErrNotFound: no such run or question.
 func (c *Client) Question(ctx context.Context, id string, question int) (Record, error) {
 	if err := c.checkQuestionCall(ctx, id, question); err != nil {
 		return Record{}, err
 	}
 	run, err := c.proc.Store.Run(ctx, id)
-	if err == nil {
-		err = c.allow(ctx, ActionView, &run, run.FirstOpen())
-	}
 	if err != nil {
 		return Record{}, err
 	}
-	if q := run.OpenQuestion(question); q != nil {
+	q := run.OpenQuestion(question)
+	if err := c.allow(ctx, ActionView, &run, run.FirstOpen()); err != nil && !c.isAsked(ctx, &run, q) {
+		return Record{}, err
+	}
+	if q != nil {
 		return Record{Question: *q}, nil
 	}
 	record, err := c.proc.Store.Interaction(ctx, id, question)
@@ -188,6 +190,21 @@ func (c *Client) Question(ctx context.Context, id string, question int) (Record,
 		err = cmp.Or(lostRecord(ctx, c.proc.Store, id, question), err)
 	}
 	return withoutHandles(record), err
+}
+
+// isAsked reports whether the actor may answer the open question now, or could without a claim or
+// an earlier vote. q may be nil.
+func (c *Client) isAsked(ctx context.Context, run *Run, q *Question) bool {
+	now := c.proc.Now()
+	if q == nil || q.Hidden(now) {
+		return false
+	}
+	actor := c.WithPrincipals(ctx, c.caller())
+	if !q.To.AdmitsAny(actor) {
+		return false
+	}
+	by, _ := q.Represents(actor, now)
+	return c.allowActor(ctx, by, ActionReply, run, q) == nil
 }
 
 // QuestionWithKey returns the question that accepted a reply or vote with this idempotency key, or

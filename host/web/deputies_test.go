@@ -65,8 +65,8 @@ func TestN10ADeputyAnswersOverHTTP(t *testing.T) {
 	require.Equal(t, []string{"bob", "ann"}, []string{record.Actor, record.For})
 }
 
-// N7: names are suggested from the directory, within bounds, to people who may reassign the question
-// and to no other person; an error of the directory shows no details.
+// N7: names are suggested from the directory, within bounds, to people who are asked the question and
+// to no other person, and notes have their authors' names; an error of the directory shows no details.
 func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("people:\n  - {id: u7, name: Ann Lee, groups: [finance, tax office]}\n")
@@ -78,8 +78,8 @@ func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 	directory, err := people.Open(name, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	w := open(t, lifecycle.Config{}, web.Options{Identify: identify, Directory: directory})
-	require.Equal(t, 201, w.send("POST", "/runs", "carl", `{"id":"r","prompt":"Ship?","ask":{"to":{"users":["ann"]}}}`).
-		status)
+	require.Equal(t, 201, w.send("POST", "/runs", "carl", `{"id":"r","prompt":"Ship?","ask":{"to":{"users":["ann",
+		"u7","zoe"]}}}`).status)
 	w.untilAsked("r")
 	find := func(person, q string) answer {
 		return w.send("GET", "/runs/r/questions/1/names?q="+url.QueryEscape(q), person, "")
@@ -97,6 +97,24 @@ func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 	require.Equal(t, []int{20, 20}, []int{len(b.People), len(b.Groups)})
 	require.Equal(t, web.Names{People: []web.Name{}, Groups: []string{}}, suggested("\" nobody"))
 	require.Equal(t, "NOT_ALLOWED", find("carl", "b").code(t))
+	require.Equal(t, 204, w.send("POST", "/runs/r/questions/1/claim", "zoe", `{"seconds":60}`).status)
+	require.Equal(t, 200, find("ann", "b").status, "a note may name people while another person works on the question")
+	for _, id := range []string{"u7", "u7", "zoe", ""} {
+		_, err := w.lc.As(lifecycle.Actor{ID: id}).Note(t.Context(), "r", 1, lifecycle.Note{Text: "x"})
+		require.NoError(t, err, id)
+	}
+	authors := func(q web.Question) (all []string) {
+		for _, n := range q.Notes {
+			all = append(all, n.Name+" "+n.Actor)
+		}
+		return all
+	}
+	named := []string{"Ann Lee u7", "Ann Lee u7", " zoe", " "}
+	var run web.Run
+	w.send("GET", "/runs/r", "carl", "").into(t, &run)
+	require.Equal(t, named, authors(run.Questions[0]))
+	require.Equal(t, named, authors(w.questionOf("r", "carl")))
+	require.Equal(t, 204, w.send("POST", "/runs/r/questions/1/release", "zoe", "").status)
 	require.Equal(t, "INVALID_REQUEST", find("ann", "").code(t))
 	require.Equal(t, "INVALID_REQUEST", find("ann", strings.Repeat("a", 65)).code(t))
 	require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/r/questions/2/names?q=b", "ann", "").code(t))
@@ -105,6 +123,9 @@ func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 	require.True(t, me.Directory)
 	require.Equal(t, 201, w.send("POST", "/runs/r/questions/1/reply", "ann", `{"text":"yes"}`).status)
 	require.Equal(t, "NOT_ALLOWED", find("ann", "b").code(t), "settled")
+	var record web.Record
+	w.send("GET", "/runs/r/questions/1", "carl", "").into(t, &record)
+	require.Equal(t, named, authors(record.Question))
 
 	for _, d := range []people.Directory{nil, &unreadable{}} {
 		w = open(t, lifecycle.Config{}, web.Options{Identify: identify, Directory: d})
@@ -113,6 +134,9 @@ func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 			require.Equal(t, web.Names{People: []web.Name{}, Groups: []string{}}, suggested("b"))
 			continue
 		}
+		_, err := w.lc.As(lifecycle.Actor{ID: "u7"}).Note(t.Context(), "r", 1, lifecycle.Note{Text: "x"})
+		require.NoError(t, err)
+		require.Equal(t, []string{" u7"}, authors(w.questionOf("r", "ann")))
 		failed := find("ann", "b")
 		require.Equal(t, "UNAVAILABLE", failed.code(t))
 		require.NotContains(t, string(failed.body), "10.0.0.7")
@@ -124,4 +148,8 @@ type unreadable struct{ people.Directory }
 
 func (*unreadable) People(context.Context, string, string, int) ([]people.Person, error) {
 	return nil, errors.New("dial 10.0.0.7: refused")
+}
+
+func (*unreadable) Person(context.Context, string) (people.Person, error) {
+	return people.Person{}, errors.New("dial 10.0.0.7: refused")
 }

@@ -157,7 +157,9 @@ func (d *Server) questions(ctx context.Context, c *caller, in *RunPath) (*body[Q
 	if err != nil {
 		return nil, err
 	}
-	return &body[Questions]{Questions{showQuestions(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())}}, nil
+	all := showQuestions(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
+	d.nameAuthors(ctx, all)
+	return &body[Questions]{Questions{all}}, nil
 }
 
 // History is a page of the questions of a run, in order.
@@ -279,7 +281,41 @@ func (d *Server) question(ctx context.Context, c *caller, in *QuestionPath) (*bo
 	if err != nil {
 		return nil, err
 	}
-	return &body[Record]{showRecord(&record, c.client.WithPrincipals(ctx, c.actor), c.client.Now())}, nil
+	shown := showRecord(&record, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
+	d.nameAuthors(ctx, []Question{shown.Question}) // the notes share memory
+	return &body[Record]{shown}, nil
+}
+
+// namesTime limits how long a response waits for the directory: without names, people are shown by
+// their IDs.
+const namesTime = time.Second
+
+// nameAuthors adds the names of the directory to the notes on questions. It asks for each author
+// once, and stops at the first error.
+func (d *Server) nameAuthors(ctx context.Context, all []Question) {
+	if d.opts.Directory == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, namesTime)
+	defer cancel()
+	names := map[string]string{"": ""} // the host itself
+	for i := range all {
+		notes := all[i].Notes
+		for j := range notes {
+			note := &notes[j]
+			name, known := names[note.Actor]
+			if !known {
+				person, err := d.opts.Directory.Person(ctx, note.Actor)
+				if err != nil && !errors.Is(err, people.ErrUnknown) {
+					d.log.Warn("web: the directory cannot be read", "err", err)
+					return
+				}
+				name = person.Name
+				names[note.Actor] = name
+			}
+			note.Name = name
+		}
+	}
 }
 
 // withWinner adds to a SettledError who settled the question, if the caller may view the run.
@@ -326,9 +362,9 @@ func (d *Server) names(ctx context.Context, c *caller, in *namesInput) (*body[Na
 		return nil, err
 	}
 	actor := c.client.WithPrincipals(ctx, c.actor)
-	if record.Resolution != "" || !showQuestion(&record.Question, actor, c.client.Now()).MayReassign {
-		return nil, newProblem(http.StatusForbidden, "NOT_ALLOWED", "Names are suggested only to people who may "+
-			"reassign this question now.")
+	if record.Resolution != "" || !record.Question.To.AdmitsAny(actor) {
+		return nil, newProblem(http.StatusForbidden, "NOT_ALLOWED", "Names are suggested only to people who are asked "+
+			"this question now.")
 	}
 	out := Names{[]Name{}, []string{}}
 	if d.opts.Directory == nil {

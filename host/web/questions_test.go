@@ -183,6 +183,50 @@ func TestN7NotesOverHTTP(t *testing.T) {
 	require.Equal(t, want, record.Question.Notes)
 }
 
+// N7 K6: people who may answer a question read it with its notes and files although they may not view
+// its run; other people, and everybody after the answer, are refused as for an unknown run.
+func TestN7WhoMayAnswerReadsTheNotes(t *testing.T) {
+	authorize := func(_ ctx, a lifecycle.Access) error {
+		viewer := a.Actor.ID == "ada" || a.Actor.IsZero()
+		if a.Action == lifecycle.ActionView && !viewer || a.Actor.ID == "eve" && a.Action == lifecycle.ActionReply {
+			return errors.New("not you")
+		}
+		return nil
+	}
+	w := open(t, lifecycle.Config{Dir: t.TempDir(), Directory: deputies{}, Authorize: authorize},
+		web.Options{Identify: identify})
+	a := w.send("POST", "/runs", "ada", `{"id":"r","prompt":"files","ask":{"to":{"users":["ann","carl","eve"]}}}`)
+	require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+	w.untilAsked("r")
+	const question = "/runs/r/questions/1"
+	require.Equal(t, 201, w.send("POST", question+"/notes", "carl", `{"text":"Page 2."}`).status)
+	require.Equal(t, 204, w.send("POST", question+"/claim", "carl", `{"seconds":60}`).status)
+	for person, may := range map[string]bool{"ada": true, "ann": true, "bob": true, "carl": true, "dora": false,
+		"eve": false} {
+		a := w.send("GET", question, person, "")
+		read := w.send("GET", question+"/files/0", person, "")
+		if person != "ada" {
+			require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/r", person, "").code(t))
+			require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/r/history", person, "").code(t))
+		}
+		if !may {
+			require.Equal(t, "NOT_FOUND", a.code(t), person)
+			require.Equal(t, "NOT_FOUND", read.code(t), person)
+			continue
+		}
+		require.Equal(t, "FILE_MISSING", read.code(t), person)
+		var record web.Record
+		a.into(t, &record)
+		require.Equal(t, "Page 2.", record.Question.Notes[0].Text, person)
+	}
+	require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/r/questions/2", "carl", "").code(t))
+	require.Equal(t, 204, w.send("POST", question+"/reassign", "carl",
+		`{"from":{"users":["ann","carl","eve"]},"to":{"users":["ann"]}}`).status)
+	require.Equal(t, "NOT_FOUND", w.send("GET", question, "carl", "").code(t), "not asked now")
+	require.Equal(t, 201, w.send("POST", question+"/reply", "ann", `{"text":"yes"}`).status)
+	require.Equal(t, "NOT_FOUND", w.send("GET", question, "ann", "").code(t), "settled")
+}
+
 // Exactly one reply wins, through any front end, and the losers learn who won.
 func TestL1OfManyWhoAnswerOneWinsAndTheOthersLearnWho(t *testing.T) {
 	w := openFor(t)

@@ -21,8 +21,8 @@ func (d *Server) routes() {
 	get(a, "get-run", "/runs/{id}", "Read a run", d.get)
 	get(a, "list-questions", "/runs/{id}/questions", "The open questions of a run", d.questions)
 	get(a, "get-question", "/runs/{id}/questions/{question}", "One question, and how it was settled", d.question)
-	get(a, "suggest-names", "/runs/{id}/questions/{question}/names", "People and groups to whom the caller may "+
-		"reassign the question", d.names)
+	get(a, "suggest-names", "/runs/{id}/questions/{question}/names", "People and groups, for reassigning the "+
+		"question and for notes on it", d.names)
 	get(a, "get-history", "/runs/{id}/history", "The questions of a run, and how they were settled", d.history)
 	get(a, "get-inherited", "/runs/{id}/inherited", "The questions that a fork inherits from its source", d.inherited)
 	get(a, "get-usage", "/runs/{id}/usage", "Usage of a run's turns", d.usage)

@@ -24,7 +24,7 @@ type Me struct {
 	// Remember is lifecycle.Config.Remember.
 	Remember int64 `json:"remember,omitempty" doc:"How long an approval may also count for later calls, in seconds; missing: not allowed."`
 	// Directory reports whether Options.Directory is set.
-	Directory bool `json:"directory" doc:"Whether the server suggests names for reassigning a question."`
+	Directory bool `json:"directory" doc:"Whether the server suggests names for reassigning a question and for notes."`
 }
 
 func (d *Server) who(_ context.Context, c *caller, _ *struct{}) (*body[Me], error) {
@@ -121,7 +121,9 @@ func (d *Server) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], e
 	if err != nil {
 		return nil, err
 	}
-	return &body[Run]{showRun(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())}, nil
+	shown := showRun(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
+	d.nameAuthors(ctx, shown.Questions)
+	return &body[Run]{shown}, nil
 }
 
 type Runs struct {

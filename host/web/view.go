@@ -203,6 +203,7 @@ type Vote struct {
 type Note struct {
 	Text    string    `json:"text"`
 	Actor   string    `json:"actor,omitempty"`
+	Name    string    `json:"name,omitempty" doc:"The author's name in the host's directory."`
 	Via     string    `json:"via,omitempty"`
 	NotedAt time.Time `json:"noted_at"`
 	For     string    `json:"for,omitempty" doc:"The person for whom a deputy wrote."`
@@ -349,7 +350,8 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 	}
 	for i := range q.Notes.All() {
 		n := &q.Notes.List[i]
-		v.Notes = append(v.Notes, Note{n.Text, n.Actor, n.Via, n.NotedAt, n.For, actor.Is(n.Actor)})
+		v.Notes = append(v.Notes, Note{Text: n.Text, Actor: n.Actor, Via: n.Via, NotedAt: n.NotedAt, For: n.For,
+			Mine: actor.Is(n.Actor)})
 	}
 	if w := q.Wait; w != nil {
 		v.Then, v.OwnWait = string(w.Then), w.End > 0

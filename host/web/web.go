@@ -39,8 +39,9 @@ type Options struct {
 	// the caller. Prepare should be deterministic: otherwise a repeated request conflicts with the
 	// first.
 	Prepare func(*http.Request, *lifecycle.Spec) error
-	// Directory suggests people and groups to the person who reassigns a question; see people.Grouped.
-	// Nil: names are only typed. Package host/all sets it if lifecycle.Config.Directory is one.
+	// Directory suggests people and groups to people who are asked a question, for reassigning it and
+	// for notes (see people.Grouped), and names the authors of notes. Nil: names are only typed.
+	// Package host/all sets it if lifecycle.Config.Directory is one.
 	Directory people.Directory
 	// Notices lets operators see notices that were not accepted, and send them again. Nil: there are
 	// none.

@@ -1,7 +1,9 @@
 package page_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -226,7 +228,10 @@ func TestK5AQuestionIsClaimedGivenBackAndPutToOthers(t *testing.T) {
 // N7: people write notes on a question by keys alone, and see other people's notes at once, in the list, with
 // every character, in both languages, also after the answer.
 func TestN7NotesOnThePage(t *testing.T) {
-	w := openWorld(t)
+	w := openWorldOf(t, lifecycle.Config{}, web.Options{Directory: directoryOf(t, `people:
+  - {id: ada, name: "Ada\u202eByron"}
+  - {id: eve, name: Eve Miller, groups: [evening]}
+`)})
 	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
 	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
 	bob.sees("Write a note")
@@ -236,7 +241,15 @@ func TestN7NotesOnThePage(t *testing.T) {
 	ada.until(`document.activeElement.closest(".notes") !== null && document.activeElement.value === ""`)
 	ada.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	ada.sees("Write a text first.")
-	call(ada, input.InsertText, input.InsertTextParams{Text: "Ask <b>Eve</b>\u202e,\nshe booked it last year. "})
+	call(ada, input.InsertText, input.InsertTextParams{Text: "Ask @ev"})
+	ada.until(`[...document.querySelectorAll("[role=option]")].map((e) => e.innerText.trim()).join("|") ===
+		"Eve Miller eve|evening"`)
+	ada.do(chromedp.KeyEvent(kb.ArrowDown))
+	ada.pictures("note-names")
+	ada.accessibleInBoth("names in a note")
+	ada.do(chromedp.KeyEvent(kb.Enter))
+	ada.until(`document.activeElement.value === "Ask @eve "`)
+	call(ada, input.InsertText, input.InsertTextParams{Text: "<b>Eve</b>\u202e,\nshe booked it last year. "})
 	ada.run(`window.held = true;`) // a reload would lose it
 	ada.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	const notes = `[...document.querySelectorAll(".note-list li")].map((e) => e.innerText).join("|")`
@@ -246,7 +259,7 @@ func TestN7NotesOnThePage(t *testing.T) {
 	}
 	ada.until(`document.activeElement.closest(".notes") !== null && document.activeElement.value === "" && held`)
 	ada.until(notes + `.startsWith("you")`)
-	bob.until(notes + `.startsWith("ada")`)
+	bob.until(notes + `.startsWith("AdaU+202EByron ada,")`)
 	bob.write("Write a note", "I am not Eve.")
 	bob.reload()
 	bob.until(`document.querySelector(".notes textarea")?.value === "I am not Eve."`)
@@ -265,25 +278,52 @@ func TestN7NotesOnThePage(t *testing.T) {
 	run, err := w.lc.Get(t.Context(), "r")
 	require.NoError(t, err)
 	require.Len(t, run.Open[0].Notes.List, 2)
-	require.Equal(t, "Ask <b>Eve</b>\u202e,\nshe booked it last year.", run.Open[0].Notes.List[0].Text)
+	require.Equal(t, "Ask @eve <b>Eve</b>\u202e,\nshe booked it last year.", run.Open[0].Notes.List[0].Text)
 	_, err = w.lc.Reply(t.Context(), "r", lifecycle.Reply{ID: 1, Text: "As rent."})
 	require.NoError(t, err)
 	ada.until(`document.querySelector(".notes textarea").checkVisibility() === false`)
 	ada.until(notes + `.includes("I am not Eve.")`)
 }
 
+// directoryOf returns the directory of a file with this content.
+func directoryOf(t *testing.T, content string) people.Directory {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+	directory, err := people.Open(name, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	return directory
+}
+
+// N7: people who may answer a question but not view its run read its notes on the page.
+func TestN7NotesOfAQuestionWhoseRunIsHidden(t *testing.T) {
+	w := openWorldOf(t, lifecycle.Config{Authorize: func(_ context.Context, a lifecycle.Access) error {
+		if a.Action == lifecycle.ActionView && a.Actor.ID == "bob" {
+			return errors.New("not you")
+		}
+		return nil
+	}}, web.Options{})
+	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
+	_, err := w.lc.As(lifecycle.Actor{ID: "ada"}).Note(t.Context(), "r", 1, lifecycle.Note{Text: "As in May."})
+	require.NoError(t, err)
+	bob := w.open("bob", "#/inbox/r/1")
+	bob.sees("As in May.")
+	bob.write("Write a note", "No, as in June.")
+	bob.press("Add note")
+	bob.until(`[...document.querySelectorAll(".note-list .said")].at(-1)?.innerText === "No, as in June."`)
+	bob.write("Your answer", "As in June.")
+	bob.press("Send answer")
+	require.Equal(t, "As in June.", w.answered("r")[0].Text)
+}
+
 // N7: a person who reassigns a question picks people and groups from the directory by keys alone, or types
 // names that it does not have.
 func TestN7NamesArePickedFromTheDirectory(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "people.yaml")
-	require.NoError(t, os.WriteFile(name, []byte(`people:
+	w := openWorldOf(t, lifecycle.Config{}, web.Options{Directory: directoryOf(t, `people:
   - {id: u-17, name: "Eve Ada\u202eLee", groups: [tax office, finance]}
   - {id: u-18, name: Eve Miller, groups: [sales]}
   - {id: u-19, name: Carl Evers}
-`), 0o600))
-	directory, err := people.Open(name, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	w := openWorldOf(t, lifecycle.Config{}, web.Options{Directory: directory})
+`)})
 	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
 	ada := w.open("ada", "#/inbox/r/1")
 	ada.press("Reassign")

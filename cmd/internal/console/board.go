@@ -136,7 +136,7 @@ func (b *board) flush(c command.Call) error {
 func (b *board) ask(c command.Call) {
 	o := b.answer
 	p := newPrinter(c.Out, false)
-	p.asks = true
+	p.asks, p.named = true, b.cl.named(b.ctx)
 	if b.sides {
 		p.columns = b.width
 	}

@@ -357,7 +357,7 @@ func (b *board) row(o *lifecycle.InboxQuestion) string {
 		facts = append(facts, until(o.EndsAt))
 	}
 	if q.Claim.Lasts(b.cl.Now()) {
-		facts = append(facts, "with "+terminal.Name(q.Claim.Actor))
+		facts = append(facts, "with "+b.cl.named(b.ctx)(q.Claim.Actor))
 	}
 	if n := len(q.Notes.All()); n > 0 {
 		facts = append(facts, terminal.Many(n, "note"))
@@ -377,7 +377,7 @@ func (b *board) detail() []string {
 		return []string{"no open questions"}
 	}
 	var text strings.Builder
-	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true}
+	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true, named: b.cl.named(b.ctx)}
 	if b.sides {
 		p.columns = b.width
 	}

@@ -3,6 +3,7 @@ package console_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -94,17 +95,20 @@ func TestN7TheInboxIsAListToDecideIn(t *testing.T) {
 	}
 }
 
-// N7: the key m writes a note, which the list counts and the question shows; it decides nothing.
+// N7: the key m writes a note, which the list counts and the question shows with the author's name in
+// the directory; it decides nothing.
 func TestN7NotesAreWrittenOnATerminal(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	o.asks("ship", confirm)
 	_, err := o.lc.As(lifecycle.Actor{ID: "bob"}).Note(t.Context(), "ship", 1,
 		lifecycle.Note{Text: "Wait\x1b[2J\nfor Eve."})
 	require.NoError(t, err)
-	inbox := []string{"inbox", "-db", o.db, "-as", "ada"}
+	people := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(people, []byte("people: [{id: bob, name: \"Bob \\u202eStone\"}]"), 0o600))
+	inbox := []string{"inbox", "-db", o.db, "-as", "ada", "-directory", people}
 	status, shown := stepped(t, []step{
 		{"1 note", ""},
-		{"note by bob", "m"},
+		{`note by Bob \u{202E}Stone (bob)`, "m"},
 		{"esc goes back", "a note\x1b"},
 		{"j k move", "m"},
 		{"esc goes back", "ar Eve agrees.\r"},
@@ -120,6 +124,7 @@ func TestN7NotesAreWrittenOnATerminal(t *testing.T) {
 	notes := run.Open[0].Notes.All()
 	require.Len(t, notes, 2)
 	require.Equal(t, []string{"ar Eve agrees.", "ada"}, []string{notes[1].Text, notes[1].Actor})
+	require.Contains(t, o.call("", "show", "-directory", people, "ship").well(), "Stone (bob)")
 }
 
 // N7 N4: an approval whose arguments do not fit is decided only after they were shown to their end,

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/people"
 	"github.com/interlude-go/interlude/store"
@@ -27,7 +28,7 @@ var Env = command.Variable(command.Prefix, "db")
 type Database struct {
 	name      string // a path, or a URL
 	schema    string
-	directory string // the file of people; empty: no deputies
+	directory string // the file of people; empty: no deputies, and people are shown by their IDs
 }
 
 func NewDatabase(f *flag.FlagSet) *Database {
@@ -38,7 +39,7 @@ func NewDatabase(f *flag.FlagSet) *Database {
 }
 
 func (d *Database) withDirectory(f *flag.FlagSet) *Database {
-	f.StringVar(&d.directory, "directory", "", "the `file` of people that names deputies, as in serve's configuration")
+	f.StringVar(&d.directory, "directory", "", "the `file` with people's names and deputies, as in serve's configuration")
 	return d
 }
 
@@ -245,7 +246,8 @@ func (d *Database) client(ctx context.Context, how access) (*client, error) {
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	return &client{c, st}, nil
+	directory, _ := cfg.Directory.(people.Directory)
+	return &client{c, st, directory}, nil
 }
 
 func (d *Database) with(ctx context.Context, how access, task func(*client) error) (int, error) {
@@ -262,7 +264,20 @@ func (d *Database) with(ctx context.Context, how access, task func(*client) erro
 
 type client struct {
 	*lifecycle.Client
-	store Store
+	store     Store
+	directory people.Directory // nil without -directory
+}
+
+// named returns a function that shows a person by the name of the directory, if it has one, and ID.
+func (c *client) named(ctx context.Context) func(id string) string {
+	return func(id string) string {
+		if c.directory != nil {
+			if person, err := c.directory.Person(ctx, id); err == nil && person.Name != "" {
+				return fmt.Sprintf("%s (%s)", terminal.Line(person.Name), terminal.Name(id))
+			}
+		}
+		return terminal.Name(id)
+	}
 }
 
 func (c *client) Close() error {

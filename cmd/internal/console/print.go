@@ -21,7 +21,8 @@ type printer struct {
 	narrow bool // lines are cut to the width of a terminal
 	// columns in which changes are shown side by side; 0: one below the other
 	columns int
-	asks    bool // controls ask for the fields of a form next: the question only names them
+	asks    bool                   // controls ask for the fields of a form next: the question only names them
+	named   func(id string) string // shows a person; nil: by the ID
 	err     error
 }
 
@@ -35,6 +36,14 @@ func jsonFlag(f *flag.FlagSet) *bool {
 
 func newPrinter(out *os.File, asJSON bool) *printer {
 	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out)}
+}
+
+// person shows a person.
+func (p *printer) person(id string) string {
+	if p.named == nil {
+		return terminal.Name(id)
+	}
+	return p.named(id)
 }
 
 func (p *printer) object(v any) {

@@ -133,7 +133,7 @@ func (a *answering) answer(ctx context.Context, c command.Call, cl *client, p *p
 	case a.given():
 		return a.asGiven(q)
 	case terminal.Is(c.In) && terminal.Live(c.Out) && !p.json:
-		p.asks = true
+		p.asks, p.named = true, cl.named(ctx)
 		p.question(q, cl.Now())
 		return asker{ctx: ctx, in: c.In, out: c.Out, columns: p.columns}.ask(q)
 	case terminal.Is(c.In):

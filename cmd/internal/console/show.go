@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -22,7 +21,7 @@ import (
 var showVerb = command.Verb{
 	Name: "show", Args: "RUN", Does: "show a run: its state, open questions, answers and result",
 	Prepare: func(f *flag.FlagSet) command.Action {
-		db, asJSON, columns := NewDatabase(f), jsonFlag(f), columnsFlag(f)
+		db, asJSON, columns := NewDatabase(f).withDirectory(f), jsonFlag(f), columnsFlag(f)
 		limit := f.Int("limit", 100, "at most `n` questions of the history, the newest; 0 for all")
 		return func(ctx context.Context, c command.Call) (int, error) {
 			args, err := c.Want("RUN")
@@ -62,6 +61,7 @@ func show(ctx context.Context, cl *client, p *printer, id string, limit int, db 
 		p.object(v)
 		return p.err
 	}
+	p.named = cl.named(ctx)
 	p.run(&run, db)
 	p.memories(&run, cl.Now(), db)
 	settled := slices.DeleteFunc(history, func(r lifecycle.Record) bool { return r.Resolution == "" })
@@ -222,22 +222,25 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 		}
 		p.text(terminal.Plain, text, "     ")
 	}
-	p.text(terminal.Dim, strings.Join(about(q, now), ", "), "     ")
+	p.text(terminal.Dim, strings.Join(p.about(q, now), ", "), "     ")
 	for _, n := range q.Notes.All() {
-		p.text(terminal.Plain, fmt.Sprintf("note by %s, %s: %s", terminal.Name(cmp.Or(n.Actor, "the host")),
-			clock(n.NotedAt), n.Text), "     ")
+		author := "the host"
+		if n.Actor != "" {
+			author = p.person(n.Actor)
+		}
+		p.text(terminal.Plain, fmt.Sprintf("note by %s, %s: %s", author, clock(n.NotedAt), n.Text), "     ")
 	}
 }
 
 // about describes an open question's audience, claim, votes and time. now is the client's time, by
 // which claims end.
-func about(q *lifecycle.Question, now time.Time) []string {
+func (p *printer) about(q *lifecycle.Question, now time.Time) []string {
 	facts := []string{string(q.Kind), "asked " + clock(q.AskedAt)}
 	if q.To != nil {
 		facts = append(facts, "for "+terminal.Name(q.To.String()))
 	}
 	if q.Claim.Lasts(now) {
-		facts = append(facts, "claimed by "+terminal.Name(q.Claim.Actor)+" until "+clock(q.Claim.Until))
+		facts = append(facts, "claimed by "+p.person(q.Claim.Actor)+" until "+clock(q.Claim.Until))
 	}
 	if q.DecidedBySeveral() {
 		facts = append(facts, fmt.Sprintf("%d of %d approve", q.Count(lifecycle.Approve), max(1, q.Need)))

@@ -320,6 +320,7 @@ export const german = {
   namesHelp: "Namen, durch Kommas getrennt.",
   pickHelp: "Schreiben Sie den Anfang eines Namens und wählen Sie einen aus. Oder schreiben Sie den ganzen Namen und " +
     "drücken Sie die Eingabetaste.",
+  suggestions: "Namen",
   suggested: (n) => `${plural(n, "Name wird", "Namen werden")} vorgeschlagen. Nehmen Sie die Pfeiltasten.`,
   nameAdded: (name) => `${visible(name)} ist hinzugefügt.`,
   nameRemoved: (name) => `${visible(name)} ist entfernt.`,
@@ -332,6 +333,7 @@ export const german = {
   notesOf: (n) => plural(n, "Notiz", "Notizen"),
   writeNote: "Eine Notiz schreiben",
   noteHelp: "Eine Notiz entscheidet nichts. Alle, die die Frage sehen, können sie lesen.",
+  mentionHelp: "Schreiben Sie @ und den Anfang eines Namens, um einen auszuwählen.",
   addNote: "Notiz hinzufügen",
   noteStored: "Die Notiz ist gespeichert.",
   noteBlank: "Schreiben Sie zuerst einen Text.",

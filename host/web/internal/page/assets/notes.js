@@ -4,26 +4,36 @@ import { T } from "./texts.js";
 import { Problem, Unreachable, newKey, postOnce } from "./api.js";
 import { announce, button, h, newID, said, set, shown } from "./dom.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
+import { Suggestions, fullName } from "./names.js";
 import { problemText } from "./question.js";
 import { since } from "./time.js";
 
 const longest = 4096; // bytes
+const begun = /(?:^|[\s(])@(\S{1,64})$/; // a name that is being typed
 
-// Notes shows the notes on one question. stored is called after a note was stored.
+// Notes shows the notes on one question. stored is called after a note was stored. search is a suggester, or null
+// without a directory.
 export class Notes {
-  constructor(run, id, path, { stored }) {
+  constructor(run, id, path, { stored, search }) {
     Object.assign(this, { run, path, stored, draft: { id: `note-${id}`, digest: "" } });
     const field = newID("note");
     const heading = newID("notes");
     this.list = h("ul", { class: "note-list" });
     this.fault = h("p", { class: "fault", role: "alert", hidden: true });
     this.field = h("textarea", { id: field, rows: 2, dir: "auto", "aria-describedby": `${field}-help`,
-      oninput: () => this.keep(), onkeydown: (e) => {
+      oninput: () => this.typed(), onkeydown: (e) => {
+        if (this.names?.key(e)) return;
         if (e.key === "Enter" && !e.repeat && (e.ctrlKey || e.metaKey)) this.send();
       } });
+    this.names = search && new Suggestions(this.field, { label: T.suggestions, pick: (one) => this.mention(one),
+      search: async (text, signal) => {
+        const { people, groups } = await search(text, signal);
+        return [...people, ...groups];
+      } });
+    this.help = h("p", { class: "help", id: `${field}-help` });
     this.add = button(T.addNote, "small", () => this.send());
     this.form = h("div", { class: "field" }, h("label", { for: field }, T.writeNote),
-      h("p", { class: "help", id: `${field}-help` }, T.noteHelp), this.field, this.fault,
+      this.help, h("div", { class: "picker" }, this.field, this.names?.node), this.fault,
       h("div", { class: "buttons" }, this.add));
     this.node = h("section", { class: "notes", "aria-labelledby": heading },
       h("h2", { id: heading }, T.notes), this.list, this.form);
@@ -36,11 +46,13 @@ export class Notes {
     this.for = question.for;
     this.form.hidden = !open;
     this.node.hidden = !open && notes.length === 0;
-    const signature = `${open} ${notes.length}`;
+    const help = this.names && (question.may_reassign || question.claim) ? `${T.noteHelp} ${T.mentionHelp}` : T.noteHelp;
+    const signature = [help, open, ...notes.map((n) => n.name)].join("\n");
     if (this.shown === signature) return;
     this.shown = signature;
+    this.help.textContent = help;
     set(this.list, notes.map((n) => h("li", null, h("p", { class: "muted" },
-      h("strong", { dir: "auto" }, n.mine ? T.you : n.actor ? shown(n.actor) : T.somebody),
+      h("strong", { dir: "auto" }, n.mine ? T.you : n.actor ? fullName({ id: n.actor, name: n.name }) : T.somebody),
       n.for ? [" ", T.onBehalfOf, " ", h("span", { dir: "auto" }, shown(n.for))] : null, ", ", since(n.noted_at)),
     said(n.text))));
   }
@@ -51,6 +63,20 @@ export class Notes {
     this.field.focus();
     this.field.scrollIntoView({ block: "nearest" });
     return true;
+  }
+
+  typed() {
+    this.keep();
+    this.names?.look(begun.exec(this.field.value.slice(0, this.field.selectionStart))?.[1] ?? "");
+  }
+
+  // mention writes a picked name in place of what was typed.
+  mention({ id }) {
+    const { value, selectionStart: end } = this.field;
+    const typed = begun.exec(value.slice(0, end))?.[1] ?? "";
+    this.field.setRangeText(`${id} `, end - typed.length, end, "end");
+    this.names.close();
+    this.keep();
   }
 
   keep() {

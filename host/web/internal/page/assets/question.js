@@ -39,7 +39,8 @@ export class QuestionPanel {
     this.siblings = h("nav", { class: "siblings", "aria-label": T.otherQuestions });
     this.story = h("section", { class: "story", "aria-label": T.story });
     this.more = h("div", { class: "more" });
-    this.notes = new Notes(run, id, this.path, { stored: () => this.reread() });
+    this.notes = new Notes(run, id, this.path, { stored: () => this.reread(),
+      search: directory ? suggester(this.path) : null });
     set(node, h("p", { class: "muted loading" }, T.loading));
     this.again = () => this.read();
     this.unfollow = follow(this.again, (change) => change.run_id === run);
@@ -71,7 +72,7 @@ export class QuestionPanel {
       if (!(e instanceof Problem)) throw e;
       const known = this.known();
       if (!known) return this.gone(e);
-      records = [{ question: known }];
+      records = [{ question: await this.asked(known) }];
     }
     if (this.closed) return;
     const record = records.find((r) => r.question.id === this.id);
@@ -80,6 +81,18 @@ export class QuestionPanel {
       return;
     }
     this.show(record, run, records);
+  }
+
+  // asked reads a question of a run that the person may not view: the list has it without its notes. Only the list
+  // knows how the run's policy ends the wait.
+  async asked(known) {
+    try {
+      const { question } = await get(this.path);
+      return { ...question, then: known.then, ends_at: known.ends_at };
+    } catch (e) {
+      if (!(e instanceof Problem)) throw e;
+      return known; // settled since
+    }
   }
 
   // record reads one question, at a cost that does not depend on the number of earlier ones; null if it was never
