@@ -67,7 +67,5 @@ func TestDeadConnectionEndsCalls(t *testing.T) {
 	p.cut() // data in transit is lost
 	p.thaw()
 	require.Eventually(t, func() bool { return second(s.Run(t.Context(), "r")) == nil }, patience, time.Millisecond)
-	require.Eventually(t, func() bool {
-		return w.try(s, report(w.load(direct, "r"))) == nil
-	}, patience, time.Millisecond)
+	w.commitInTime(s, direct, "r")
 }

@@ -80,17 +80,17 @@ func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 // A commit that waits for a locked run longer than Options.Timeout returns an error that says
 // that nothing was written; nothing is written later.
 func TestCommitOfLockedRunTimesOut(t *testing.T) {
-	w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
 	tx := w.beginTx(pgx.ReadCommitted)
-	held := w.holds(s, tx, 1)[0]
+	held := w.holds(direct, tx, 1)[0]
 	began := time.Now()
 	err := w.try(s, cancel(held))
 	require.ErrorIs(t, err, postgres.ErrTimeout)
 	require.NotContains(t, err.Error(), "unknown")
 	require.Less(t, time.Since(began), 10*time.Second)
 	require.NoError(t, tx.Rollback(t.Context()))
-	w.commit(s, report(held))
+	w.commitInTime(s, direct, held.ID)
 	require.Zero(t, w.sessions("state <> 'idle' AND pid <> pg_backend_pid() AND query NOT LIKE '%pg_stat_activity%'"),
 		"nobody waits any more")
 }

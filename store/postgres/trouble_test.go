@@ -97,7 +97,7 @@ func TestReadReportsStatementTimeout(t *testing.T) {
 	w.requireFails(hurried, r, postgres.ErrTimeout)
 	require.ErrorIs(t, second(hurried.Run(t.Context(), "r")), postgres.ErrTimeout)
 	require.NoError(t, tx.Rollback(t.Context()))
-	w.commit(hurried, report(r))
+	w.commitInTime(hurried, s, "r")
 }
 
 // The host uses all connections of its pool: a call fails after Options.Timeout with an error
@@ -127,7 +127,7 @@ func TestCallReportsExhaustedPool(t *testing.T) {
 	for _, conn := range taken {
 		conn.Release()
 	}
-	w.commit(s, report(r))
+	w.commitInTime(s, other, "r")
 }
 
 // Other processes use all connections that the role may have.

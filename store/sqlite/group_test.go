@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -83,6 +85,52 @@ func TestWaitingCommitsShareTransaction(t *testing.T) {
 			require.Len(t, page.Runs, 41)
 		})
 	}
+}
+
+// F8: a call that is refused changes nothing for the calls whose transaction it shares.
+func TestARefusalFailsOnlyItsCall(t *testing.T) {
+	s, path := openMade(t, quiet)
+	ctx, p := t.Context(), slots.Pool{Name: "p", Capacity: 1}
+	node, feed := store.Node{ID: "n", Lease: time.Hour}, store.Feed{Name: "f", MaxLag: time.Hour}
+	require.NoError(t, errors.Join(setPools(t, s), s.SetPool(ctx, p), s.Join(ctx, node, time.Now()), s.CreateFeed(ctx, feed)))
+	lease, _, err := s.LeaseFeed(ctx, "f", time.Hour, time.Now())
+	require.NoError(t, err)
+	stale := lease
+	stale.Epoch++
+	refused := map[string]func() error{
+		"ChangePool":         func() error { return s.ChangePool(ctx, slots.Pool{Name: "p", Capacity: 99999}, p) },
+		"ChangePool creates": func() error { return s.ChangePool(ctx, slots.Pool{}, p) },
+		"Join":               func() error { return s.Join(ctx, node, time.Now()) },
+		"Renew": func() error {
+			_, err := s.Renew(ctx, "nobody", time.Now())
+			return err
+		},
+		"CreateFeed": func() error { return s.CreateFeed(ctx, feed) },
+		"DeleteFeed": func() error { return s.DeleteFeed(ctx, "missing") },
+		"AckFeed":    func() error { return s.AckFeed(ctx, stale, stale.Cursor, time.Now()) },
+		"Claim": func() error {
+			_, err := s.Claim(ctx, store.ClaimRequest{Node: "nobody", Max: 1, Now: time.Now(), Hinted: true,
+				Start: func(store.Run, []byte) (store.Commit, error) { return store.Commit{}, nil }})
+			return err
+		},
+		"Commit": func() error { return s.Commit(ctx, []store.Commit{newRun("kept", 10)})[0] },
+	}
+	before := transactions(t, path)
+	free := s.Hold()
+	results := map[string]<-chan error{}
+	for name, call := range refused {
+		done := make(chan error, 1)
+		go func() { done <- call() }()
+		results[name] = done
+		require.Eventually(t, func() bool { return s.Queued() == len(results) }, 10*time.Second, 100*time.Microsecond, name)
+	}
+	stored := enqueue(ctx, t, s, len(refused)+1, newRun("stored", 10))
+	free()
+	for name, done := range results {
+		require.Error(t, <-done, name)
+	}
+	require.NoError(t, (<-stored)[0])
+	require.Equal(t, 1, transactions(t, path)-before)
 }
 
 // E5: a commit whose caller gave up before the writer started it is not stored.

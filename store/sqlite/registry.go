@@ -194,14 +194,19 @@ func (s *Store) writePool(ctx context.Context, p slots.Pool, text string, more .
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
 	args := append([]driver.Value{p.Name, int64(p.Capacity), int64(p.KeyCapacity)}, more...)
-	return s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
+	var refused error
+	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		w.cache.pools = nil
 		changed, err := w.exec(text, args...)
 		if err == nil && changed == 0 {
-			err = store.ErrConflict
+			refused = store.ErrConflict
 		}
 		return nil, err
 	})
+	if err != nil {
+		return err
+	}
+	return refused
 }
 
 func (s *Store) Pools(ctx context.Context) (all []store.PoolUse, _ error) {
