@@ -21,6 +21,7 @@ type capacity struct {
 	server *server
 	pools  store.Registry
 	seed   uint64
+	every  time.Duration // between two samples
 
 	samples, changes int
 	held             map[string]int // by pool: the most slots that were held
@@ -41,7 +42,8 @@ const sampleText = `SELECT p.name, p.capacity, p.key_capacity, coalesce(s.key, '
 
 // basic returns the pools at the beginning.
 func basic() []slots.Pool {
-	return []slots.Pool{{Name: sharedPool, Capacity: 24}, {Name: tenantPool, Capacity: 12, KeyCapacity: 3}}
+	return []slots.Pool{{Name: sharedPool, Capacity: 24}, {Name: tenantPool, Capacity: 12, KeyCapacity: 3},
+		{Name: longPool, Capacity: 64}}
 }
 
 // watch samples until ctx ends.
@@ -69,7 +71,7 @@ func (c *capacity) watch(ctx context.Context) {
 // session takes samples as long as the connection lasts.
 func (c *capacity) session(ctx context.Context, conn *pgx.Conn, before *sample, change <-chan slots.Pool,
 	changed chan<- struct{}) {
-	pause := time.NewTicker(5 * time.Millisecond)
+	pause := time.NewTicker(c.every)
 	defer pause.Stop()
 	for ctx.Err() == nil && !conn.IsClosed() {
 		if s, err := c.sample(ctx, conn); err == nil {

@@ -33,6 +33,7 @@ type cluster struct {
 	people   *people
 	load     *load
 	capacity *capacity
+	outside  *outside // nil without -outside
 
 	took  time.Duration // the time from the first submission until nothing was left to do
 	stuck error         // why something never ended
@@ -55,7 +56,9 @@ func newCluster(ctx context.Context, o options) (*cluster, error) {
 }
 
 func (c *cluster) open(ctx context.Context) (err error) {
-	if c.store, err = openStore(ctx, c.server.dsn, c.server.schema, "interlude-cluster", 16); err != nil {
+	node := nodeConfig{DSN: c.server.dsn, Schema: c.server.schema, Lease: c.o.lease, Timeout: c.o.timeout,
+		Listen: c.o.listen}
+	if c.store, err = node.open(ctx, "interlude-cluster", 16); err != nil {
 		return err
 	}
 	for _, p := range basic() {
@@ -72,12 +75,16 @@ func (c *cluster) open(ctx context.Context) (err error) {
 			return c.store.SetPool(ctx, slots.Pool{Name: "failover", Capacity: 1})
 		}
 	}
-	c.fleet = newFleet(c.dir, nodeConfig{DSN: c.server.dsn, Schema: c.server.schema, Lease: c.o.lease}, c.o.nodes)
+	c.fleet = newFleet(c.dir, node, c.o.nodes)
 	c.chaos = newChaos(c.o, c.server, c.fleet)
 	c.people = newPeople(c.client, c.ledger)
 	c.load = &load{client: c.client, people: c.people, ledger: c.ledger, seed: c.o.seed, runs: c.o.runs,
-		idle: !c.o.chaos, unfollowed: c.o.asynchronous, share: c.chaos.share}
-	c.capacity = &capacity{server: c.server, pools: c.store, seed: c.o.seed}
+		idle: !c.o.chaos && !c.o.outside, unfollowed: c.o.asynchronous, share: c.chaos.share}
+	c.capacity = &capacity{server: c.server, pools: c.store, seed: c.o.seed, every: 5 * time.Millisecond}
+	if c.o.outside {
+		c.outside = newOutside(c.server, c.load, c.o.rate)
+		c.load.share, c.capacity.every = c.outside.share, 200*time.Millisecond
+	}
 	return nil
 }
 
@@ -101,7 +108,11 @@ func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(contex
 	if err := c.fleet.start(); err != nil {
 		return nil, err
 	}
-	if err := whileItMoves(ctx, 2*patience, c.activity, c.disturbAndSettle); err != nil {
+	still := 2 * patience
+	if c.outside != nil { // a failover and the return of its server
+		still = 5 * time.Minute
+	}
+	if err := whileItMoves(ctx, still, c.activity, c.disturbAndSettle); err != nil {
 		return nil, err
 	}
 	c.took = time.Since(begun)
@@ -122,11 +133,15 @@ func (c *cluster) disturbAndSettle(ctx context.Context) error {
 	both, within := errgroup.WithContext(ctx)
 	both.Go(func() error { return c.load.run(within) })
 	both.Go(func() error {
+		if c.outside != nil {
+			return c.outside.run(within, os.Stdin)
+		}
 		return c.chaos.run(within, func() float64 { return float64(c.ledger.submitted.Load()) / float64(c.o.runs) })
 	})
 	if err := both.Wait(); err != nil {
 		return err
 	}
+	c.o.runs = int(c.ledger.submitted.Load())
 	if err := c.chaos.insist(ctx); err != nil {
 		return err
 	}
@@ -177,6 +192,9 @@ func (c *cluster) settle(ctx context.Context) error {
 		}
 	}
 	patience := patience
+	if c.outside != nil { // longer than a long turn
+		patience *= 4
+	}
 	if c.o.asynchronous { // a run whose commit was lost may wait without end
 		patience = 10 * time.Second
 	}

@@ -77,7 +77,7 @@ func (e *evidence) failed(troubled func(*evidence) bool, trigger fsm.Event) []st
 	case fsm.EventRestartReconcileFailed:
 		ok = troubled(e) && (p.sticky() || e.last().From == string(fsm.StateRunning) && !p.spec.Repeatable)
 	}
-	if ok {
+	if ok && p.kind != long {
 		return nil
 	}
 	return []string{fmt.Sprintf("it failed by %s with %s (%s) for no good reason (%s, sticky: %t, repeatable: %t, a "+

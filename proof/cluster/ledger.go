@@ -17,6 +17,7 @@ type ledger struct {
 
 	mu   sync.Mutex
 	runs map[string]*dealing // guarded by mu
+	acks []time.Time         // guarded by mu; when the acceptance of a reply was acknowledged
 }
 
 // dealing is what people did with one run.
@@ -57,6 +58,14 @@ func (l *ledger) open(p plan) *dealing {
 	defer l.mu.Unlock()
 	l.runs[p.id] = d
 	return d
+}
+
+// acknowledged counts an accepted reply.
+func (l *ledger) acknowledged() {
+	l.replies.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acks = append(l.acks, time.Now())
 }
 
 func (l *ledger) of(run string) *dealing {

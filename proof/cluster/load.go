@@ -24,6 +24,7 @@ type load struct {
 	// run, a follower that has already read them would wait without end.
 	unfollowed bool
 	share      func() float64
+	ended      func() bool // nothing more is submitted; nil: never
 
 	mu    sync.Mutex
 	stats lifecycle.Stats // guarded by mu; as of the last poll
@@ -38,7 +39,7 @@ func (l *load) run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	next, waits := 0, 0
-	for next < l.runs && ctx.Err() == nil {
+	for next < l.runs && ctx.Err() == nil && (l.ended == nil || !l.ended()) {
 		active, err := l.pollActive(ctx)
 		if err != nil {
 			cast.Pause(ctx, unsureWait)

@@ -53,6 +53,11 @@ type options struct {
 	asJSON     bool
 
 	asynchronous bool
+
+	outside bool
+	rate    float64
+	timeout time.Duration
+	listen  string
 }
 
 func parse(args []string) (options, error) {
@@ -74,6 +79,11 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
 	f.StringVar(&o.schema, "schema", "", "the schema; one of its own when empty. It is dropped at the end")
 	f.BoolVar(&o.keepSchema, "keep", false, "keep the schema and the nodes' notes")
+	f.BoolVar(&o.outside, "outside", false, "another program harms the server that -dsn names, and announces that on "+
+		"standard input; runs are submitted until its end, at most -runs")
+	f.Float64Var(&o.rate, "rate", 5, "how many runs a second are submitted with -outside")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "the timeout of the stores")
+	f.StringVar(&o.listen, "listen", "", "a direct connection to the server for notifications, if -dsn is a pooler's")
 	f.DurationVar(&o.lease, "lease", 2*time.Second, "the nodes' lease, at least 1s")
 	f.StringVar(&o.spoil, "break", "", "spoil one thing on purpose before the checks, which must find it: "+
 		breakNames())
@@ -91,6 +101,8 @@ func parse(args []string) (options, error) {
 	case o.standbys == 0 && (o.failovers > 0 || o.asynchronous), o.standbys > 0 && o.dsn != "":
 		return o, errors.New("-failovers and -asynchronous need -standbys, which are of servers of its own, without " +
 			"-dsn")
+	case o.outside && (o.dsn == "" || o.chaos || o.rate <= 0):
+		return o, errors.New("-outside needs -dsn and a -rate above 0, and has no -chaos")
 	case o.lease < time.Second:
 		return o, fmt.Errorf("-lease is %s, want at least 1s", o.lease)
 	case o.spoil != "" && breaks[o.spoil].do == nil:

@@ -223,3 +223,49 @@ func TestAConnectionStringKeepsWhatItHas(t *testing.T) {
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
 }
+
+// R7: the pause of a harm by another program is the longest time between two acknowledged replies, and
+// long turns count as interrupted unless their first attempt came to its end.
+func TestPausesOfOutsideHarmsAreMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newLedger(), &server{}
+		o := newOutside(s, &load{}, 5)
+		in, out := io.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- o.run(t.Context(), in) }()
+		after := func(d time.Duration, do func()) {
+			time.Sleep(d)
+			do()
+			synctest.Wait()
+		}
+		say := func(line string) func() {
+			return func() {
+				_, err := io.WriteString(out, line+"\n")
+				require.NoError(t, err)
+			}
+		}
+		sheet := newSheet(nil)
+		long := func(run string, ends time.Duration, outcome string) {
+			put(sheet.begins, run, 1, note{At: time.Now()})
+			put(sheet.ends, run, 1, note{At: time.Now().Add(ends), Outcome: outcome})
+		}
+		long("long-1", time.Second, finished)
+		long("long-2", time.Hour, finished)
+		long("long-3", time.Hour, interrupted)
+		l.acknowledged()
+		after(2*time.Second, say("begin kill"))
+		after(10*time.Second, say("promoted"))
+		after(3*time.Second, l.acknowledged)
+		after(time.Second, say("end"))
+		after(2*time.Second, l.acknowledged)
+		after(time.Minute, l.acknowledged)
+		require.NoError(t, out.Close())
+		require.NoError(t, <-done)
+		require.Len(t, s.outages(), 1)
+		require.Equal(t, 14*time.Second, s.outages()[0].to.Sub(s.outages()[0].from))
+		got := o.judge(l, sheet)
+		require.Equal(t, "no acknowledged reply for 15s; the first 3s after the promotion; "+
+			"1 of 2 long turns interrupted", got[0].String())
+		require.EqualError(t, o.announced("over", ""), `unknown announcement "over"`)
+	})
+}

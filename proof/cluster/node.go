@@ -27,6 +27,8 @@ type nodeConfig struct {
 	Name      string        `json:"name"`
 	Journal   string        `json:"journal"`
 	Lease     time.Duration `json:"lease"`
+	Timeout   time.Duration `json:"timeout"`
+	Listen    string        `json:"listen"`
 	Elsewhere bool          `json:"elsewhere"`
 }
 
@@ -39,7 +41,7 @@ func (c nodeConfig) serve(ctx context.Context) error {
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	st, err := persist(ctx, logger, func() (*postgres.Store, error) {
-		return openStore(ctx, c.DSN, c.Schema, c.Name, 10)
+		return c.open(ctx, c.Name, 10)
 	})
 	if err != nil {
 		return quiet(ctx, err)
@@ -82,14 +84,14 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// openStore opens the store with named connections, so that they can be found and closed.
-func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postgres.Store, error) {
-	dsn, err := connectionString(dsn, map[string]string{"application_name": name,
+// open opens the store with named connections, so that they can be found and closed.
+func (c nodeConfig) open(ctx context.Context, name string, conns int) (*postgres.Store, error) {
+	dsn, err := connectionString(c.DSN, map[string]string{"application_name": name,
 		"pool_max_conns": strconv.Itoa(conns)})
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Open(ctx, dsn, postgres.Options{Schema: schema, Timeout: 5 * time.Second})
+	return postgres.Open(ctx, dsn, postgres.Options{Schema: c.Schema, Timeout: c.Timeout, ListenDSN: c.Listen})
 }
 
 // connectionString adds settings to a URL or to key=value pairs.

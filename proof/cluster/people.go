@@ -164,7 +164,7 @@ func (p *people) say(ctx context.Context, d *dealing, question int, key, text st
 	switch {
 	case err == nil:
 		s.accepted = &receipt
-		p.ledger.replies.Add(1)
+		p.ledger.acknowledged()
 	case cast.Definite(err):
 		s.refused = err
 		p.ledger.refusals.Add(1)

@@ -22,6 +22,7 @@ const (
 	strict   kind = "strict"   // keeps its process, needs an answer, gets none: fails at the deadline
 	canceled kind = "canceled" // canceled at some time, in any state
 	parked   kind = "parked"   // waits until everything else is over
+	long     kind = "long"     // has one turn of 100 s, which no harm may interrupt
 )
 
 // act is what people do about a question.
@@ -62,6 +63,7 @@ type job struct {
 const (
 	sharedPool = slots.DefaultPool
 	tenantPool = "tenants"
+	longPool   = "long"
 	tenants    = 7
 )
 
@@ -120,6 +122,16 @@ func work(r *rand.Rand) time.Duration {
 		longest = 120
 	}
 	return time.Duration(1+r.IntN(longest)) * time.Millisecond
+}
+
+const longPrefix = "long-"
+
+// longPlan makes the plan of a long run: a turn that must not be repeated.
+func longPlan(n int) plan {
+	p := plan{n: n, id: fmt.Sprintf("%s%06d", longPrefix, n), kind: long, job: job{Work: 100 * time.Second}}
+	prompt, _ := json.Marshal(p.job) // it only has numbers
+	p.spec = lifecycle.Spec{ID: p.id, Mode: lifecycle.Auto, Pool: longPool, Prompt: string(prompt)}
+	return p
 }
 
 // cast decides what people do.

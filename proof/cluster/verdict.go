@@ -46,6 +46,8 @@ type verdict struct {
 
 	FailoverMS int64 `json:"longest_failover_ms,omitempty"`
 
+	Incidents []incident `json:"incidents,omitempty"`
+
 	Samples int            `json:"capacity_samples"`
 	Changes int            `json:"capacity_changes"`
 	Held    map[string]int `json:"most_slots_held"`
@@ -68,6 +70,9 @@ func (a *findings) verdict() *verdict {
 	}
 	if r := a.server.replicas; r != nil {
 		v.FailoverMS = r.longest.Milliseconds()
+	}
+	if a.outside != nil {
+		v.Incidents = a.outside.judge(a.ledger, a.sheet)
 	}
 	for _, x := range a.executions {
 		v.ByNode[a.fleet.process(x.process).name]++
@@ -111,6 +116,9 @@ func (v *verdict) print(out io.Writer, asJSON bool) error {
 	if v.FailoverMS > 0 {
 		row("failovers", "the longest time from a promotion until the library wrote again: %s",
 			time.Duration(v.FailoverMS)*time.Millisecond)
+	}
+	for _, i := range v.Incidents {
+		row(i.Name, "%s", i)
 	}
 	row("slots", "%d samples, %d changes of capacity; most held: %s", v.Samples, v.Changes, counts(v.Held))
 	row("events", "%d checked", v.Events)
