@@ -3,6 +3,7 @@ package interaction
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -39,6 +40,37 @@ func VisibleJSON(text []byte, indent string) string {
 		}
 		b.WriteString(Visible(unescape(string(s[:end+1]))))
 		s = s[end+1:]
+	}
+	return b.String()
+}
+
+// EditableJSON makes a JSON text safe to edit without changing its value: it escapes hidden characters
+// in strings, and the spaces of long white space. Line breaks and indentation between values stay.
+func EditableJSON(text []byte) string {
+	var b strings.Builder
+	s, indents := string(text), true // indents: so far, the line has only white space
+	for s != "" {
+		if blanks := len(s) - len(strings.TrimLeft(s, " ")); blanks > 0 {
+			blank := " "
+			if blanks >= longSpace && !indents {
+				blank = `\u0020`
+			}
+			b.WriteString(strings.Repeat(blank, blanks))
+			s = s[blanks:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\r' || CharacterOf(r)&Hidden == 0: // a \r is between values
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		indents = r == '\n'
+		s = s[size:]
 	}
 	return b.String()
 }

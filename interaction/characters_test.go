@@ -185,3 +185,23 @@ func TestN4InvalidBytesAreShown(t *testing.T) {
 		require.Equal(t, `\x{FF}`, show("\xff"))
 	}
 }
+
+// N3, N4: a JSON text for editing has the same value, and hides no character.
+func TestN3EditableJSONKeepsTheValue(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"b\u202ec"}`:                          `{"a":"b\u202ec"}`,
+		"{\"a\":\"b\u202ec\u200b\"}":                `{"a":"b\u202ec\u200b"}`,
+		"{\r\n\t\"\U000E0041\": 1.50}":              "{\r\n\t\"" + `\udb40\udc41` + `": 1.50}`,
+		`["` + strings.Repeat(" ", 16) + `x"]`:      `["` + strings.Repeat(`\u0020`, 16) + `x"]`,
+		"[\n" + strings.Repeat(" ", 20) + "1\n]":    "[\n" + strings.Repeat(" ", 20) + "1\n]",
+		`["` + strings.Repeat(" ", 15) + "é\u00ad]": `["` + strings.Repeat(" ", 15) + `é\u00ad]`,
+	} {
+		got := interaction.EditableJSON([]byte(text))
+		require.Equal(t, want, got)
+		var before, after any
+		if json.Unmarshal([]byte(text), &before) == nil {
+			require.NoError(t, json.Unmarshal([]byte(got), &after))
+			require.Equal(t, before, after)
+		}
+	}
+}

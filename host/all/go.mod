@@ -28,6 +28,7 @@ require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/interlude-go/interlude/host/front v0.1.0 // indirect
 	github.com/interlude-go/interlude/host/render v0.1.0 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
@@ -60,3 +61,5 @@ replace (
 	github.com/interlude-go/interlude/store/postgres => ../../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../../store/sqlite
 )
+
+replace github.com/interlude-go/interlude/host/front => ../front

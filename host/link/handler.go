@@ -1,7 +1,9 @@
 package link
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,6 +58,9 @@ type visit struct {
 	question lifecycle.Question
 	record   *lifecycle.Record // how the question was settled; nil while it is open
 	page     string            // the host's page for the question; empty: none
+
+	form     *form           // the form to show after a POST that answers nothing
+	reviewed json.RawMessage // the edited arguments to review
 }
 
 // maxForm limits the body of an answer: the longest text with every byte escaped.
@@ -205,6 +210,13 @@ func (l *Links) accept(w http.ResponseWriter, r *http.Request, v *visit) *refusa
 	reply := lifecycle.Reply{ID: v.capability.question, Text: strings.TrimSpace(r.PostForm.Get("text")),
 		Decision: lifecycle.Decision(r.PostForm.Get("decision")), Key: v.replyKey(v.key), Seen: v.seen(),
 		AcceptRisk: r.PostForm.Get("risk") != ""}
+	if r.PostForm.Has("step") || reply.Decision == lifecycle.Edit {
+		refused := cmp.Or(l.refuse(v), fill(r, v, &reply))
+		if refused != nil || v.form != nil {
+			v.page = l.fullPage(v.capability)
+			return refused
+		}
+	}
 	if option := r.PostForm.Get("option"); option != "" {
 		offered := choices(&v.question, &english)
 		n, err := strconv.Atoi(option)

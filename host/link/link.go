@@ -46,8 +46,8 @@ type Config struct {
 	// the same person; an empty Via becomes "link". Person is also called for GET, so it must
 	// change nothing. Nil: the person, without groups, for every holder of the link.
 	Person func(r *http.Request, person string) (lifecycle.Actor, error)
-	// Page returns the address of the host's own page for a question, which handles forms and
-	// edited arguments. Nil: no such page.
+	// Page returns the address of the host's own page for a question, to which the link's page refers.
+	// Nil: no such page.
 	Page func(runID string, question int) string
 	// Name is the host's name, shown on each page; may be empty.
 	Name string

@@ -19,8 +19,8 @@ var pageSource string
 //go:embed page.css
 var css string
 
-// page names invisible characters in untrusted text: exact is for names, values and ids.
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
+// pages names invisible characters in untrusted text: exact is for names, values and ids.
+var pages = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
 	"prose": interaction.VisibleProse}).Parse(pageSource))
 
 // policy forbids all loading and scripts. The page's only style is allowed by its hash.
@@ -48,6 +48,8 @@ type view struct {
 	Respond   bool // an approval accepts a text instead of a decision
 	Risk      bool // answers that accept a risk need a checked box
 	Writable  bool // free text is accepted
+	Form      *form
+	Review    *review
 	Full      string
 	Ends      *moment
 	Approved  int
@@ -77,17 +79,24 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	shown := view{T: wordsFor(r), Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // the embedded file
 	status := http.StatusOK
 	switch {
+	case refused == nil && v.form == nil && post:
+		shown.Heading, shown.Text = shown.T.Thanks[0], shown.T.Thanks[1]
+	case v != nil && v.form != nil:
+		shown.ask(v, v.page)
+		shown.Files = l.preview(r.Context(), v, shown.T)
+		shown.edit(v, refused)
+		if refused != nil {
+			status = statuses[refused.reason]
+		}
 	case refused != nil:
 		status = statuses[refused.reason]
 		shown.refused(refused)
-	case post:
-		shown.Heading, shown.Text = shown.T.Thanks[0], shown.T.Thanks[1]
 	default:
 		shown.ask(v, v.page)
 		shown.Files = l.preview(r.Context(), v, shown.T)
 	}
 	var body bytes.Buffer
-	if err := page.Execute(&body, &shown); err != nil {
+	if err := pages.Execute(&body, &shown); err != nil {
 		l.config.Logger.Error("link: page", "err", err)
 		http.Error(w, "the page could not be rendered; try again later", http.StatusInternalServerError)
 		return
@@ -159,6 +168,7 @@ func (s *view) ask(v *visit, full string) {
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several
 	s.Writable = !q.Only && (len(q.Schema) == 0 || q.AlsoText || s.Approval)
+	s.Form = formOf(q, argumentsOf(q), s.T)
 	s.Approved = q.Count(lifecycle.Approve)
 	switch {
 	case s.Approval:
@@ -178,5 +188,20 @@ func (s *view) ask(v *visit, full string) {
 			}
 			s.Choices = append(s.Choices, choice{label, value, yes >= 0 && i != yes})
 		}
+	}
+}
+
+// edit shows a form with what the person has typed, or the review of edited arguments.
+func (s *view) edit(v *visit, refused *refusal) {
+	v.form.Open = true
+	s.Form = v.form
+	switch {
+	case v.reviewed != nil:
+		before := interaction.VisibleJSON(argumentsOf(&v.question), "  ")
+		after := interaction.VisibleJSON(v.reviewed, "  ")
+		s.Heading, s.Changes = s.T.ReviewEdit, nil // the changes are the proposal's
+		s.Review = &review{string(v.reviewed), s.Excerpt(after), s.difference(before+"\n", after+"\n")}
+	case refused != nil:
+		s.Reason, s.Heading = refused.reason, s.T.Reasons[refused.reason][0]
 	}
 }

@@ -27,7 +27,10 @@ type words struct {
 	Arguments, Bytes, OnlyBeginning, FileMissing, FileChanged, FileUnavailable string
 	Of, HaveApproved, YouAnswerAs, For, EndsOn                                 string
 	Note, OrInstructions, RiskRead, Approve, Reject, TextOnly                  string
-	OwnWords, YourAnswer, PleaseInclude, Send, NoForm, FullPage                string
+	OwnWords, YourAnswer, PleaseInclude, Send, FullPage                        string
+	EditArguments, Review, ReviewEdit, Edited, ApproveEdited, Back, Discard    string
+	Include, ArgumentsJSON, AnswerJSON, Schema, AsJSON, AsFields               string
+	NotJSON, NotNumber, Missing, FaultsBelow, NothingChanged                   string
 }
 
 var english = words{
@@ -82,8 +85,16 @@ var english = words{
 	RiskRead: "I have read this and accept the risk.", Approve: "Approve", Reject: "Reject",
 	TextOnly: "Send the text only", OwnWords: "Or answer in your own words", YourAnswer: "Your answer",
 	PleaseInclude: "Please include:", Send: "Send",
-	NoForm:   "This question has a form, which this page cannot show. Ask for a link to the full page.",
-	FullPage: "Open the full page",
+	FullPage:      "Open the full page",
+	EditArguments: "Edit the arguments", Review: "Review the edit", ReviewEdit: "Please review your edit",
+	Edited: "These arguments are executed:", ApproveEdited: "Approve the edited call", Back: "Back to the edit",
+	Discard: "Discard the edit", Include: "Include",
+	ArgumentsJSON: "Arguments, as JSON", AnswerJSON: "Your answer, as JSON", Schema: "Schema of the JSON",
+	AsJSON: "Write it as JSON", AsFields: "Back to the fields",
+	NotJSON: "This is not valid JSON:", NotNumber: "Please write a number, such as 12 or 3.5.",
+	Missing:        "Please fill this in. Null and empty texts are written as JSON.",
+	FaultsBelow:    "Please correct the marked fields.",
+	NothingChanged: "Nothing is changed. Discard the edit to approve the call as it is.",
 }
 
 var german = words{
@@ -141,9 +152,16 @@ var german = words{
 	RiskRead: "Ich habe dies gelesen und nehme das Risiko an.", Approve: "Freigeben", Reject: "Ablehnen",
 	TextOnly: "Nur den Text senden", OwnWords: "Oder antworten Sie in eigenen Worten", YourAnswer: "Ihre Antwort",
 	PleaseInclude: "Bitte nennen Sie:", Send: "Senden",
-	NoForm: "Diese Frage hat ein Formular, das diese Seite nicht zeigen kann. Bitten Sie um einen Link zur " +
-		"vollständigen Seite.",
-	FullPage: "Die vollständige Seite öffnen",
+	FullPage:      "Die vollständige Seite öffnen",
+	EditArguments: "Argumente ändern", Review: "Änderung prüfen", ReviewEdit: "Bitte prüfen Sie Ihre Änderung",
+	Edited: "Diese Argumente werden ausgeführt:", ApproveEdited: "Geänderten Aufruf freigeben",
+	Back: "Zurück zur Änderung", Discard: "Änderung verwerfen", Include: "Angeben:",
+	ArgumentsJSON: "Argumente als JSON", AnswerJSON: "Ihre Antwort als JSON", Schema: "Schema des JSON",
+	AsJSON: "Als JSON schreiben", AsFields: "Zurück zu den Feldern",
+	NotJSON: "Das ist kein gültiges JSON:", NotNumber: "Bitte schreiben Sie eine Zahl, etwa 12 oder 3.5.",
+	Missing:        "Bitte füllen Sie dies aus. Null und leere Texte werden als JSON geschrieben.",
+	FaultsBelow:    "Bitte berichtigen Sie die markierten Felder.",
+	NothingChanged: "Es wurde nichts geändert. Verwerfen Sie die Änderung, um den Aufruf unverändert freizugeben.",
 }
 
 // wordsFor returns the words in the language that the browser prefers, or else in English.

@@ -26,6 +26,7 @@ require (
 	github.com/go-openapi/jsonpointer v0.22.5 // indirect
 	github.com/go-openapi/swag/jsonname v0.25.5 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/interlude-go/interlude/host/front v0.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
@@ -57,3 +58,5 @@ replace (
 	github.com/interlude-go/interlude/store/postgres => ../../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../../store/sqlite
 )
+
+replace github.com/interlude-go/interlude/host/front => ../front

@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -43,6 +44,16 @@ func openLinks(t *testing.T) (*world, func(id, person, language string) *window)
 		o.do(chromedp.Navigate(address))
 		return o
 	}
+}
+
+// submit presses the button with this text by the keyboard, and waits for the next page.
+func (o *window) submit(name string) {
+	o.t.Helper()
+	o.with(named(name), "e.focus()")
+	ctx, cancel := context.WithTimeout(o.ctx, 2*patience)
+	defer cancel()
+	_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent("\r"))
+	require.NoError(o.t, err)
 }
 
 // fits requires that nothing is wider than a phone.
@@ -91,5 +102,58 @@ func TestN6ALinksPageShowsChangesSideBySide(t *testing.T) {
 		ada.sees("row 199")
 		require.Equal(t, 0, js[int](ada, `[...document.querySelectorAll(".beginning")].filter((e) => e.checkVisibility()).length`))
 		ada.accessible("all of it in " + language)
+	}
+}
+
+// N6, N3: on a link's page a person edits the arguments of a call in fields and as JSON, sees the
+// difference, and approves; axe-core finds nothing in any step.
+func TestN6ALinksPageEditsTheArguments(t *testing.T) {
+	w, follow := openLinks(t)
+	q := approval(t, "Pay the **invoice**?", "pay",
+		`{"to":"ACME","amount":420,"urgent":false,"note":"Two lamps, one of them for the office in the second floor"}`)
+	q.Subject.Risk = "The money leaves at once."
+	q.Schema = []byte(`{"type":"object","required":["to","amount"],"properties":{"to":{"type":"string","title":"Payee"},
+		"amount":{"type":"number","maximum":500,"title":"Amount","description":"At most 500 EUR."},
+		"urgent":{"type":"boolean"},"note":{"type":"string"},
+		"from":{"type":"string","oneOf":[{"const":"a","title":"Account A"},{"const":"b","title":"Account B"}]}}}`)
+	for _, language := range []string{"en", "de"} {
+		say := func(en, de string) string { return map[string]string{"en": en, "de": de}[language] }
+		w.ask(lifecycle.Spec{ID: language}, q)
+		ada := follow(language, "ada", language)
+		approve := say("Approve", "Freigeben")
+		ada.sees(approve)
+		ada.accessibleInBoth("an approval in " + language)
+		ada.pictures("link-approval-" + language)
+		ada.press(say("Edit the arguments", "Argumente ändern"))
+		ada.until(named(approve) + ` === undefined`) // the proposal is not approved while it is edited
+		ada.accessibleInBoth("the editor in " + language)
+		ada.fits("the editor")
+		ada.pictures("link-editor-" + language)
+		ada.write("Amount", "600")
+		ada.submit(say("Review the edit", "Änderung prüfen"))
+		ada.sees(say("This answer cannot be accepted", "Diese Antwort kann nicht angenommen werden"))
+		ada.sees("500")
+		ada.accessibleInBoth("an invalid edit in " + language)
+		ada.pictures("link-invalid-" + language)
+		ada.write("Amount", "400")
+		ada.submit(say("Write it as JSON", "Als JSON schreiben"))
+		ada.sees(say("Arguments, as JSON", "Argumente als JSON"))
+		ada.accessibleInBoth("the arguments as JSON in " + language)
+		ada.fits("the arguments as JSON")
+		ada.pictures("link-json-" + language)
+		ada.submit(say("Back to the fields", "Zurück zu den Feldern"))
+		ada.submit(say("Review the edit", "Änderung prüfen"))
+		ada.sees(say("Please review your edit", "Bitte prüfen Sie Ihre Änderung"))
+		require.Equal(t, []string{"420", "400"}, js[[]string](ada,
+			`[...document.querySelectorAll(".unified u")].map((e) => e.innerText)`))
+		ada.accessibleInBoth("the review in " + language)
+		ada.fits("the review")
+		ada.pictures("link-review-" + language)
+		ada.run(`document.querySelector("[name=risk]").click();`)
+		ada.submit(say("Approve the edited call", "Geänderten Aufruf freigeben"))
+		ada.sees(say("Thank you", "Vielen Dank"))
+		answer := w.answered(language)[0]
+		require.Equal(t, lifecycle.Edit, answer.Decision)
+		require.Equal(t, strings.Replace(string(q.Subject.Arguments), "420", "400", 1), string(answer.Arguments))
 	}
 }

@@ -4,12 +4,10 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -57,40 +55,8 @@ func Option(label, value string) string {
 	return Line(label) + "  (" + Name(value) + ")"
 }
 
-// JSON makes a JSON text safe without changing its value: it escapes characters in strings, and the
-// spaces of long white space.
-func JSON(body []byte) string {
-	var b strings.Builder
-	text := string(body)
-	indents := true // so far, the line has only white space
-	for text != "" {
-		if blanks := len(text) - len(strings.TrimLeft(text, " ")); blanks > 0 {
-			blank := " "
-			if blanks >= longSpace && !indents {
-				blank = `\u0020`
-			}
-			b.WriteString(strings.Repeat(blank, blanks))
-			text = text[blanks:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text)
-		switch {
-		case r == '\r' || interaction.CharacterOf(r)&interaction.Hidden == 0: // a \r is between values
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-		indents = r == '\n'
-		text = text[size:]
-	}
-	return b.String()
-}
-
-// longSpace is the number of spaces from which a terminal may wrap a line.
-const longSpace = 16
+// JSON makes a JSON text safe without changing its value.
+func JSON(body []byte) string { return interaction.EditableJSON(body) }
 
 // Value makes a JSON text safe for people to read, on several lines after the prefix. It may change
 // the value: long white space is counted.
