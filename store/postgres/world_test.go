@@ -123,7 +123,9 @@ func (w *world) commit(s store.Store, c store.Commit) store.Run {
 // busy machine may need more than one attempt. direct is a store with a longer one.
 func (w *world) commitInTime(s, direct store.Store, id string) {
 	w.Helper()
-	require.Eventually(w, func() bool { return w.try(s, report(w.load(direct, id))) == nil }, patience, time.Millisecond)
+	require.Eventually(w, func() bool {
+		return w.try(s, report(w.load(direct, id))) == nil
+	}, patience, time.Millisecond)
 }
 
 // running submits a run and starts it on node "n". No other is ready.

@@ -32,7 +32,7 @@ func enqueue(ctx context.Context, t *testing.T, s *sqlite.Store, n int, batch ..
 	t.Helper()
 	done := make(chan []error, 1)
 	go func() { done <- s.Commit(ctx, batch) }()
-	require.Eventually(t, func() bool { return s.Queued() == n }, 10*time.Second, 100*time.Microsecond)
+	require.Eventually(t, func() bool { return s.Queued() == n }, time.Minute, time.Millisecond)
 	return done
 }
 
@@ -92,7 +92,8 @@ func TestARefusalFailsOnlyItsCall(t *testing.T) {
 	s, path := openMade(t, quiet)
 	ctx, p := t.Context(), slots.Pool{Name: "p", Capacity: 1}
 	node, feed := store.Node{ID: "n", Lease: time.Hour}, store.Feed{Name: "f", MaxLag: time.Hour}
-	require.NoError(t, errors.Join(setPools(t, s), s.SetPool(ctx, p), s.Join(ctx, node, time.Now()), s.CreateFeed(ctx, feed)))
+	require.NoError(t, errors.Join(setPools(t, s), s.SetPool(ctx, p), s.Join(ctx, node, time.Now()),
+		s.CreateFeed(ctx, feed)))
 	lease, _, err := s.LeaseFeed(ctx, "f", time.Hour, time.Now())
 	require.NoError(t, err)
 	stale := lease
@@ -122,7 +123,7 @@ func TestARefusalFailsOnlyItsCall(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- call() }()
 		results[name] = done
-		require.Eventually(t, func() bool { return s.Queued() == len(results) }, 10*time.Second, 100*time.Microsecond, name)
+		require.Eventually(t, func() bool { return s.Queued() == len(results) }, time.Minute, time.Millisecond, name)
 	}
 	stored := enqueue(ctx, t, s, len(refused)+1, newRun("stored", 10))
 	free()
