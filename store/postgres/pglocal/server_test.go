@@ -38,6 +38,7 @@ func TestStartGivesOwnServer(t *testing.T) {
 	execute(t, conn, "CREATE DATABASE other")
 	require.Equal(t, "other", one[string](t, connect(t, s.DSN("other")), "SELECT current_database()"))
 
+	require.Regexp(t, `^SCRAM-SHA-256\$1:`, one[string](t, conn, "SELECT rolpassword FROM pg_authid WHERE rolcanlogin"))
 	stranger, err := url.Parse(s.DSN(""))
 	require.NoError(t, err)
 	stranger.User = url.UserPassword(superuser, "guess")
