@@ -16,6 +16,7 @@ type screen struct {
 	events io.Writer // for -json; nil without
 	live   bool
 	styled bool
+	room   int  // columns; 0: unknown
 	status bool // the last line is a status
 }
 
@@ -26,6 +27,7 @@ func newScreen(out, side *os.File, lines bool) *screen {
 		to, s.events = side, out
 	}
 	s.to, s.live, s.styled = &output{Writer: to}, terminal.Live(to), terminal.Styled(to)
+	s.room = terminal.Columns(to)
 	return s
 }
 
@@ -70,7 +72,7 @@ func (s *screen) text(style terminal.Style, text string) {
 func (s *screen) markdown(style terminal.Style, source, first string) {
 	s.clear()
 	fmt.Fprintln(s.to, terminal.Markdown(source, terminal.Layout{First: first, Indent: "  ", Style: style,
-		Styled: s.styled}))
+		Styled: s.styled, Room: s.room}))
 }
 
 func (s *screen) prompt() {

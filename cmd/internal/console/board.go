@@ -136,7 +136,7 @@ func (b *board) flush(c command.Call) error {
 func (b *board) ask(c command.Call) {
 	o := b.answer
 	p := newPrinter(c.Out, false)
-	p.asks, p.named = true, b.cl.named(b.ctx)
+	p.asks, p.named, p.room = true, b.cl.named(b.ctx), b.width
 	if b.sides {
 		p.columns = b.width
 	}

@@ -377,7 +377,7 @@ func (b *board) detail() []string {
 		return []string{"no open questions"}
 	}
 	var text strings.Builder
-	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true, named: b.cl.named(b.ctx)}
+	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true, named: b.cl.named(b.ctx), room: b.width}
 	if b.sides {
 		p.columns = b.width
 	}

@@ -21,9 +21,11 @@ type printer struct {
 	narrow bool // lines are cut to the width of a terminal
 	// columns in which changes are shown side by side; 0: one below the other
 	columns int
-	asks    bool                   // controls ask for the fields of a form next: the question only names them
-	named   func(id string) string // shows a person; nil: by the ID
-	err     error
+	// room is the number of columns of the screen; 0: terminal.Width
+	room  int
+	asks  bool                   // controls ask for the fields of a form next: the question only names them
+	named func(id string) string // shows a person; nil: by the ID
+	err   error
 }
 
 func columnsFlag(f *flag.FlagSet) *int {
@@ -35,7 +37,8 @@ func jsonFlag(f *flag.FlagSet) *bool {
 }
 
 func newPrinter(out *os.File, asJSON bool) *printer {
-	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out)}
+	return &printer{out: out, json: asJSON, styled: terminal.Styled(out), narrow: terminal.Is(out),
+		room: terminal.Columns(out)}
 }
 
 // person shows a person.
@@ -69,7 +72,8 @@ func (p *printer) text(style terminal.Style, text, indent string) {
 
 // markdown prints a document of Markdown; first is in place of the indent of its first line.
 func (p *printer) markdown(style terminal.Style, source, first, indent string) {
-	p.write(terminal.Markdown(source, terminal.Layout{First: first, Indent: indent, Style: style, Styled: p.styled}))
+	p.write(terminal.Markdown(source, terminal.Layout{First: first, Indent: indent, Style: style, Styled: p.styled,
+		Room: p.room}))
 }
 
 func (p *printer) paint(style terminal.Style, text string) string {

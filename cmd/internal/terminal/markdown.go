@@ -2,8 +2,11 @@ package terminal
 
 import (
 	"cmp"
+	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/interlude-go/interlude/host/render"
 	"github.com/interlude-go/interlude/interaction"
@@ -15,6 +18,7 @@ type Layout struct {
 	Style         Style // of text without its own
 	Styled        bool  // the file shows styles
 	Columns       int   // in which Diff draws two texts side by side; 0, or too few: one below the other
+	Room          int   // columns of the screen; 0: Width
 }
 
 // Markdown draws a document of Markdown. As on the page, no part of the source is hidden: addresses
@@ -82,9 +86,7 @@ func (d *drawing) block(e *render.Element, indent string) {
 		}
 		d.cut(d.inline(e.Children, d.layout.Style), indent+"  ")
 	case render.Table:
-		for i := range e.Children {
-			d.row(&e.Children[i], indent, i == 0)
-		}
+		d.table(e, indent)
 	case render.Rule:
 		d.lines = append(d.lines, indent+"────")
 	case render.Source:
@@ -92,22 +94,6 @@ func (d *drawing) block(e *render.Element, indent string) {
 	default: // a paragraph, or text in an item
 		d.wrap(d.inline([]render.Element{*e}, d.layout.Style), indent)
 	}
-}
-
-// row draws a row of a table on one line, with its cells between bars.
-func (d *drawing) row(e *render.Element, indent string, head bool) {
-	style := d.layout.Style
-	if head {
-		style = Bold
-	}
-	var all []letter
-	for i := range e.Children {
-		if i > 0 {
-			all = append(all, d.letters(" │ ", Dim)...)
-		}
-		all = append(all, d.inline(e.Children[i].Children, style)...)
-	}
-	d.wrap(all, indent)
 }
 
 var tokenStyles = map[string]Style{"comment": Dim, "keyword": Bold, "number": Amber, "string": Green,
@@ -173,22 +159,18 @@ func paragraphs(all []letter, line func([]letter)) {
 
 // wrap adds lines that are broken between words.
 func (d *drawing) wrap(all []letter, indent string) {
-	room := max(Width-utf8.RuneCountInString(indent), 20)
 	paragraphs(all, func(line []letter) {
-		for len(line) > room {
-			at := room
+		room := d.room(indent)
+		for at := fit(line, room); at < len(line); at = fit(line, room) {
 			for at > 0 && line[at].r != ' ' {
 				at--
 			}
 			if at == 0 { // a long word, such as an address, is not broken
-				for at = room; at < len(line) && line[at].r != ' '; at++ {
+				for at = fit(line, room); at < len(line) && line[at].r != ' '; at++ {
 				}
 			}
 			d.add(line[:at], indent)
-			for at < len(line) && line[at].r == ' ' {
-				at++
-			}
-			if line = line[at:]; len(line) == 0 {
+			if line = trimmed(line[at:]); len(line) == 0 {
 				return
 			}
 		}
@@ -196,16 +178,72 @@ func (d *drawing) wrap(all []letter, indent string) {
 	})
 }
 
+// trimmed returns the letters after leading spaces.
+func trimmed(line []letter) []letter {
+	for len(line) > 0 && line[0].r == ' ' {
+		line = line[1:]
+	}
+	return line
+}
+
 // cut adds lines of code, of which long ones are broken anywhere.
 func (d *drawing) cut(all []letter, indent string) {
-	room := max(Width-utf8.RuneCountInString(indent), 20)
 	paragraphs(all, func(line []letter) {
-		for len(line) > room {
-			d.add(line[:room], indent)
-			line = line[room:]
+		for n := fit(line, d.room(indent)); n < len(line); n = fit(line, d.room(indent)) {
+			d.add(line[:n], indent)
+			line = line[n:]
 		}
 		d.add(line, indent)
 	})
+}
+
+// leastRoom is the number of columns of a text, however narrow the screen.
+const leastRoom = 20
+
+// room returns the number of columns for text behind the indent: for lines of text, at most Width.
+func (d *drawing) room(indent string) int {
+	return max(min(Width, cmp.Or(d.layout.Room, Width))-utf8.RuneCountInString(indent), leastRoom)
+}
+
+// columns returns the number of columns that the letters take: a wide character takes two, and a
+// combining one none.
+func columns(line []letter) int {
+	n := 0
+	for range clusters(line, &n) {
+	}
+	return n
+}
+
+// fit returns how many letters take at most so many columns, and at least those of one character.
+func fit(line []letter, room int) int {
+	n, used := 0, 0
+	for size := range clusters(line, &used) {
+		if used > room && n > 0 {
+			return n
+		}
+		n += size
+	}
+	return n
+}
+
+// clusters returns the numbers of letters of the characters, and adds their columns to used.
+func clusters(line []letter, used *int) iter.Seq[int] {
+	var b strings.Builder
+	for i := range line {
+		b.WriteRune(line[i].r)
+	}
+	return func(yield func(int) bool) {
+		state := -1
+		for rest := b.String(); rest != ""; {
+			var one string
+			var width int
+			one, rest, width, state = uniseg.FirstGraphemeClusterInString(rest, state)
+			*used += width
+			if !yield(utf8.RuneCountInString(one)) {
+				return
+			}
+		}
+	}
 }
 
 func (d *drawing) add(line []letter, indent string) {
@@ -241,7 +279,7 @@ func Diff(before, after string, l Layout) string {
 	}
 	for i := range lines {
 		if !d.skipped(&lines[i]) {
-			for _, row := range d.changed(&lines[i], Width-utf8.RuneCountInString(l.Indent)) {
+			for _, row := range d.changed(&lines[i], d.room(l.Indent)) {
 				d.add(row, l.Indent)
 			}
 		}
@@ -279,7 +317,7 @@ func (d *drawing) sides(p render.Pair, side int) {
 		if i < len(left) {
 			row = append(row, left[i]...)
 		}
-		row = append(row, d.letters(strings.Repeat(" ", side-len(row))+divider, Dim)...)
+		row = append(row, d.letters(strings.Repeat(" ", max(side-columns(row), 0))+divider, Dim)...)
 		if i < len(right) {
 			row = append(row, right[i]...)
 		}
@@ -309,8 +347,8 @@ func (d *drawing) changed(line *render.Line, room int) (rows [][]letter) {
 		}
 	}
 	before := d.letters(mark, style)
-	for room = max(room, 20) - len(before); ; before = d.letters("↳ ", Dim) {
-		n := min(len(all), room)
+	for room = max(room, leastRoom) - len(before); ; before = d.letters("↳ ", Dim) {
+		n := fit(all, room)
 		rows = append(rows, append(before, all[:n]...))
 		if all = all[n:]; len(all) == 0 {
 			return rows

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/charmbracelet/x/term"
 )
 
 type Style string
@@ -19,6 +21,15 @@ const (
 
 // Live reports whether the file is a terminal whose lines can be overwritten.
 func Live(f *os.File) bool { return Is(f) && os.Getenv("TERM") != "dumb" }
+
+// Columns returns the width of the file's terminal, or 0 if it is unknown.
+func Columns(f *os.File) int {
+	width, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return width
+}
 
 // Styled reports whether the file shows styles.
 func Styled(f *os.File) bool { return Live(f) && os.Getenv("NO_COLOR") == "" }
