@@ -47,10 +47,11 @@ type agent struct {
 	seed  uint64
 	clock quick
 	found *findings
+	rules bool // the world has rules
 }
 
-func newAgent(kind fsm.Profile, seed uint64, clock quick, found *findings) *agent {
-	a := &agent{seed: seed, clock: clock, found: found}
+func newAgent(kind fsm.Profile, w *world) *agent {
+	a := &agent{seed: w.seed, clock: w.clock, found: &w.found, rules: w.rules}
 	a.Kind, a.Reason = kind, "as the seed says"
 	return a
 }
@@ -128,6 +129,18 @@ func drawQuestion(rng *rand.Rand, prompt string, approval bool) interaction.Ques
 	return q
 }
 
+// drawCall gives the approval one of a few calls, so that a remembered decision covers others. Most of
+// them need one person.
+func drawCall(rng *rand.Rand, q *interaction.Question) {
+	if rng.IntN(5) == 0 {
+		q.Subject.Tool = "send"
+	}
+	q.Subject.Arguments = fmt.Appendf(nil, `{"n":%d}`, 1+rng.IntN(3))
+	if rng.IntN(4) > 0 {
+		q.Need, q.Rejects, q.To = 0, 0, nil
+	}
+}
+
 // CanBranch implements engine.Brancher.
 func (a *agent) CanBranch(context.Context, engine.BranchPoint) error { return nil }
 
@@ -169,7 +182,7 @@ var answerSchema = json.RawMessage(
 // end returns an outcome with a random kind of evidence, and sets the facts that it shows.
 func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here I am."}
-	approving := approves(a.seed, t.RunID)
+	approving := a.rules || approves(a.seed, t.RunID)
 	facts := contract.Facts{"process_ok": true, "schema_declared": len(t.OutputSchema) > 0}
 	maps.Copy(e.Facts, facts)
 	asks := func() {
@@ -177,6 +190,9 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 		for i := range n {
 			prompt := fmt.Sprintf("Question %d of attempt %d?", i+1, t.Attempt)
 			o.Questions = append(o.Questions, drawQuestion(rng, prompt, approving && rng.IntN(4) > 0))
+			if s := o.Questions[i].Subject; s != nil && a.rules {
+				drawCall(rng, &o.Questions[i])
+			}
 			e.Waits = append(e.Waits, linear.TextOf(o.Questions[i].Wait))
 			e.Policies = append(e.Policies, linear.TextOfPolicy(&o.Questions[i]))
 		}
@@ -199,7 +215,7 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 		e.Facts["process_ok"], e.Code = false, string(code)
 	}
 	way := rng.IntN(20)
-	if approving && t.Attempt < 4 && rng.IntN(4) > 0 {
+	if approving && t.Attempt < 4 && rng.IntN(4) > 0 || a.rules && t.Attempt < 8 && rng.IntN(8) > 0 {
 		way = 19
 	}
 	switch way {

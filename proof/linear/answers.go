@@ -24,6 +24,7 @@ const (
 	BySeveral   = "several people decide the question"
 	TooFew      = "too few people would be asked"
 	NoReply     = "no reply that the question takes"
+	NotDeputy   = "not a deputy"
 )
 
 // NotAsked is the class of a lifecycle.NotAskedError: it says who is asked.
@@ -106,6 +107,8 @@ func refusedTo(err error) string {
 	var voted *interaction.VotedError
 	var argument *lifecycle.ArgumentError
 	switch {
+	case errors.Is(err, interaction.ErrNotDeputy):
+		return NotDeputy
 	case errors.As(err, &notAsked):
 		return NotAsked(TextOfAudience(&notAsked.To))
 	case errors.As(err, &claimed):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/proof/linear"
 	"github.com/interlude-go/interlude/store"
 )
@@ -27,10 +28,13 @@ type broken struct {
 	orphans func(ctx context.Context, below store.Store) ([]store.Run, error)
 	runs    func(q store.Query, page store.Page) store.Page
 	history func(records []interaction.Record) []interaction.Record
+	past    func(records []interaction.Record) []interaction.Record // of reads without Confirm
 	spec    func(body []byte) []byte
 	usage   func(run string, turns []store.TurnUsage) []store.TurnUsage
 	settled error
-	record  func(r interaction.Record) interaction.Record
+	// directory replaces the one of the world's clients; nil: it does not.
+	directory lifecycle.Directory
+	record    func(r interaction.Record) interaction.Record
 }
 
 func (b *broken) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -87,6 +91,15 @@ func (b *broken) Runs(ctx context.Context, q store.Query) (store.Page, error) {
 		page = b.runs(q, page)
 	}
 	return page, err
+}
+
+func (b *broken) History(ctx context.Context, id string, q store.HistoryQuery) (store.Run, []interaction.Record,
+	error) {
+	r, records, err := b.Store.History(ctx, id, q)
+	if b.past != nil && err == nil {
+		records = b.past(records)
+	}
+	return r, records, err
 }
 
 // Confirm implements store.Store: its reads are broken in the same way.
@@ -343,6 +356,71 @@ var brokenStores = map[string]func() *broken{
 			return err
 		}}
 	},
+	"ruled twice: a rule that lost the race against a person is acknowledged": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if errors.Is(err, store.ErrConflict) && len(c.Settled) > 0 && interaction.IsPolicy(c.Settled[0].Actor) {
+				return nil
+			}
+			return err
+		}}
+	},
+	"ruled out of sight: a question that a person has changed is read as if the policy decided it": func() *broken {
+		return &broken{run: func(r store.Run) store.Run {
+			return openAs(r, func(q *interaction.Question) {
+				if q.Subject != nil {
+					q.HiddenFor = uint16(hides / time.Second)
+				}
+			})
+		}}
+	},
+	"ruled too often: what a rule has decided is not in the history": func() *broken {
+		return &broken{past: func(records []interaction.Record) []interaction.Record {
+			return slices.DeleteFunc(slices.Clone(records), func(r interaction.Record) bool {
+				return interaction.IsPolicy(r.Actor)
+			})
+		}}
+	},
+	"remembered and lost: a decision is stored without the calls that it covers": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if c.Fence == nil && len(c.Settled) > 0 {
+				c.Run.Remembered = nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"revoked and kept: a remembered decision is revoked, and stays": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if now, err := s.Run(ctx, c.Run.ID); err == nil && c.Expect == now.Version && revokes(&now, &c) {
+				return nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"revoked and used: a run is read with the decisions that it once remembered": func() *broken {
+		once := sync.Map{}
+		return &broken{run: func(r store.Run) store.Run {
+			if len(r.Remembered) > 0 {
+				once.LoadOrStore(r.ID, slices.Clone(r.Remembered))
+			} else if all, ok := once.Load(r.ID); ok && r.State == fsm.StateWaitingUser {
+				r.Remembered = all.([]interaction.Memory)
+			}
+			return r
+		}}
+	},
+	"deputy for ever: the directory says no dates": func() *broken {
+		return &broken{directory: undated{}}
+	},
+	"one vote for two: the vote of a deputy is read as theirs alone": func() *broken {
+		return &broken{run: func(r store.Run) store.Run {
+			return openAs(r, func(q *interaction.Question) {
+				q.Votes = slices.Clone(q.Votes)
+				for i := range q.Votes {
+					q.Votes[i].For = ""
+				}
+			})
+		}}
+	},
 	"forked twice: two forks with one id are both told that they are new": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
 			err := one(ctx, s, c)
@@ -539,15 +617,24 @@ var brokenStores = map[string]func() *broken{
 	},
 }
 
-// withoutHistory returns the stored form of a fork's specification without the inherited history,
-// and other runs' unchanged.
+// withoutHistory returns the stored form of a fork's specification without the inherited history, but
+// with the questions whose answers begin the fork, and other runs' unchanged.
 func withoutHistory(body []byte) []byte {
 	var parts []json.RawMessage
 	var origin map[string]json.RawMessage
 	if json.Unmarshal(body, &parts) != nil || json.Unmarshal(parts[0], &origin) != nil {
 		return body
 	}
-	delete(origin, "history")
+	var history, answers []json.RawMessage
+	_ = json.Unmarshal(origin["history"], &history) // missing: without elements
+	_ = json.Unmarshal(origin["answers"], &answers) // likewise
+	begin := len(answers)
+	if _, ok := origin["answer"]; ok {
+		begin = 1
+	}
+	if origin["history"], _ = json.Marshal(history[len(history)-min(begin, len(history)):]); begin == 0 {
+		delete(origin, "history")
+	}
 	parts[0], _ = json.Marshal(origin) // decoded before
 	changed, _ := json.Marshal(parts)  // likewise
 	return changed
@@ -570,6 +657,22 @@ func askingEverybody(body []byte) []byte {
 	parts[0], _ = json.Marshal(origin)     // likewise
 	changed, _ := json.Marshal(parts)      // likewise
 	return changed
+}
+
+// undated is the directory of a world, without the dates.
+type undated struct{ deputies }
+
+func (d undated) Principals(ctx context.Context, id string, at time.Time) ([]interaction.Principal, error) {
+	all, err := d.deputies.Principals(ctx, id, at)
+	for i := range all {
+		all[i].From, all[i].Until = time.Time{}, time.Time{}
+	}
+	return all, err
+}
+
+// revokes reports whether the commit only ends remembered decisions.
+func revokes(now *store.Run, c *store.Commit) bool {
+	return len(c.Run.Remembered) < len(now.Remembered) && len(c.Settled) == 0 && c.Run.State == now.State
 }
 
 // putToOthers reports whether an open question of the one record is put to others in the other one.

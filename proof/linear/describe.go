@@ -15,6 +15,14 @@ func describe(in Input, out Output) string {
 	case Reply:
 		text += fmt.Sprintf(" to %d %q key %q by %s", in.Reply.ID, said(in.Reply.Decision, in.Reply.Text, ""),
 			in.Reply.Key, in.Reply.Actor.ID)
+		if in.Reply.Actor.For != "" {
+			text += fmt.Sprintf(" for %s %s", in.Reply.Actor.For, in.Right)
+		}
+		if covers := textOfBound(in.Reply.Remember); covers != "" {
+			text += " covering " + covers
+		}
+	case Forget:
+		text += fmt.Sprint(" ", in.Reply.ID)
 	case ClaimQuestion, ReleaseQuestion:
 		text += fmt.Sprintf(" %d by %s", in.Reply.ID, in.Reply.Actor.ID)
 	case Reassign:
@@ -85,6 +93,9 @@ func (c *Change) String() string {
 	}
 	if c.Usage != nil {
 		text += " having used " + TextOfUsage(c.Usage)
+	}
+	if r := c.Ruled; r != nil {
+		text += fmt.Sprintf(" as %s, whose policy says %+v", r.By, r.Says)
 	}
 	return text + " to " + ViewOf(&c.After).String()
 }

@@ -9,6 +9,10 @@
 // and shares no code with fsm or lifecycle. Pool is the specification of one pool: its capacity,
 // and the order in which runs are started.
 //
+// The directory of deputies is not part of the run's state. A deputy's reply therefore carries the
+// deputy's right during the call: throughout, at no moment, or at some moments, when both answers are
+// correct.
+//
 // A call whose outcome no caller learned may have happened at any time after the call, or never. In
 // the history it returns at the end of time.
 package linear

@@ -19,8 +19,8 @@ import (
 type Kind string
 
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion,
-// Reassign, Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and Write,
-// and their stores are recorded. StartFork is what a Fork is for the new run. Leave is the end of a
+// Reassign, Forget, Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and
+// Write, and their stores are recorded. StartFork is what a Fork is for the new run. Leave is the end of a
 // node's registration, by the node itself or by another one, and Depart its departure, which shows
 // the runs that it has parked as recovered.
 const (
@@ -32,6 +32,7 @@ const (
 	ClaimQuestion   Kind = "claim question"   // a person claims a question
 	ReleaseQuestion Kind = "release question" // a person gives it back
 	Reassign        Kind = "reassign"         // a person puts it to others
+	Forget          Kind = "forget"           // a person ends a remembered decision
 	Get             Kind = "get"
 	ReadUsage       Kind = "usage" // a person reads the run's usage
 	Fork            Kind = "fork"
@@ -50,16 +51,18 @@ type Input struct {
 	Node string // for Claim, Leave and Depart
 	// Departed is for Depart: when the store says that the node went, in microseconds.
 	Departed int64
-	Terms    Terms             // for Submit
-	Reply    interaction.Reply // for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion and Reassign
-	From     string            // for Reassign: who was asked when the caller looked, as TextOfAudience says it
-	To       string            // for Reassign: who is asked from then on
-	Resume   lifecycle.Resume  // for Resume
-	Until    Until             // for Extend
-	Fork     *Forking          // for Fork
-	Source   string            // for StartFork: the run that is forked; set by ByRun
-	Change   *Change           // for Write
-	After    *store.Run        // for Claim: the run as it was started
+	Terms    Terms // for Submit
+	// Reply is for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion, Reassign and Forget.
+	Reply  interaction.Reply
+	Right  Right            // for Reply by a deputy
+	From   string           // for Reassign: who was asked when the caller looked, as TextOfAudience says it
+	To     string           // for Reassign: who is asked from then on
+	Resume lifecycle.Resume // for Resume
+	Until  Until            // for Extend
+	Fork   *Forking         // for Fork
+	Source string           // for StartFork: the run that is forked; set by ByRun
+	Change *Change          // for Write
+	After  *store.Run       // for Claim: the run as it was started
 }
 
 // Terms are fixed by a submission for the whole run.
@@ -75,6 +78,7 @@ type Terms struct {
 	Excepted                                  string // the submitter, who may not answer; empty: no
 	// one
 	Budget store.Budget
+	Hides  time.Duration // how long approvals are hidden while the hosts' policy decides; 0: not
 }
 
 // Change is one commit of a node: the event that it reports, and the record that it stores.
@@ -87,6 +91,7 @@ type Change struct {
 	Evidence *Evidence    // of the turn that ends; nil if it is unknown
 	Usage    *store.Usage // of the turn that ends; nil if its engine reported none
 	Began    bool         // the agent is known to have begun the turn of this attempt
+	Ruled    *Ruled       // a decision by a policy or a remembered decision; else nil
 }
 
 // Evidence is a turn's result in the view of its engine.

@@ -121,6 +121,13 @@ func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
 	pace := []int{100, 300, 1200}[rng.IntN(3)] // some people are so slow that the deadline fires first
+	if w.rules {
+		spec.SessionTimeout, spec.MaxAttempts, spec.Budget = 8*spec.SessionTimeout, 0, lifecycle.Budget{}
+		terms.SessionTimeout, terms.MaxAttempts, terms.Budget = spec.SessionTimeout, 0, spec.Budget
+		terms.Hides = hides
+		w.lives(ctx, spec, terms, 40, 3*pace, nil)
+		return
+	}
 	forked := newForks(false)
 	w.lives(ctx, spec, terms, 24, pace, forked)
 	w.forksLive(ctx, spec, terms, forked)
@@ -212,7 +219,7 @@ func (p *person) acts(ctx context.Context) {
 				p.reply(ctx, open[p.rng.IntN(len(open))].ID)
 			}
 		}
-		if open := p.last.Open; len(open) > 0 && p.rng.IntN(4) == 0 {
+		if open := p.last.Open; len(open) > 0 && p.rng.IntN(p.reserve()) == 0 {
 			p.claimQuestion(ctx, open[p.rng.IntN(len(open))].ID)
 		} else if p.last.Interactions > 0 && p.rng.IntN(8) == 0 {
 			p.claimQuestion(ctx, max(1, p.last.Interactions-p.rng.IntN(3)))
@@ -220,7 +227,19 @@ func (p *person) acts(ctx context.Context) {
 		if p.last.Held() || p.rng.IntN(8) == 0 {
 			p.resume(ctx)
 		}
+		if p.rules && p.rng.IntN(16) == 0 {
+			p.forget(ctx)
+		}
 	}
+}
+
+// reserve says how seldom a person claims an open question: once in so many times. With rules, claims
+// are rarer, because they end the policy's part.
+func (p *person) reserve() int {
+	if p.rules {
+		return 16
+	}
+	return 4
 }
 
 func (p *person) submit(ctx context.Context, other bool) {
@@ -329,6 +348,13 @@ func (p *person) reply(ctx context.Context, id int) {
 		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)], Actor: p.actor()}
 	if q := p.last.OpenQuestion(id); q != nil && q.Subject != nil != (p.rng.IntN(20) == 0) || p.rng.IntN(20) == 0 {
 		r.Decision = []interaction.Decision{interaction.Approve, interaction.Approve, interaction.Reject}[p.rng.IntN(3)]
+	}
+	p.remember(&r)
+	if p.rules && p.rng.IntN(3) == 0 {
+		r.Actor.For = absent[r.Actor.ID]
+		for p.replyAsDeputy(ctx, r) && r.Key != "" && ctx.Err() == nil {
+		}
+		return
 	}
 	for unknown := true; unknown; {
 		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {

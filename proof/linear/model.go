@@ -30,6 +30,7 @@ type run struct {
 	ballots string // the votes that had a key and settled nothing, in the same form
 	// policies describes each open question: see votes.go.
 	policies string
+	calls    string // the tool and the argument of each open approval, one on each line
 	waits    string // the waits of open questions, one per line
 	gone     string // the nodes whose registration has ended, one on each line
 	departed string // the departed nodes, and when, likewise
@@ -59,13 +60,18 @@ func (m *Model) Spec() Spec {
 	return Spec{porcupine.Model{
 		Init: func() any { return run{} },
 		Step: func(state, input, output any) (bool, any) {
-			next, want := m.do(state.(run), input.(Input)) //nolint:forcetypeassert // the model makes no others
-			out := output.(Output)                         //nolint:forcetypeassert // histories of runs have no others
+			now := state.(run)     //nolint:forcetypeassert // the model makes no others
+			in := input.(Input)    //nolint:forcetypeassert // histories of runs have no others
+			out := output.(Output) //nolint:forcetypeassert // likewise
+			next, want := m.do(now, in)
+			switch {
+			case out.Err == NotDeputy && now.mayLackRight(in):
+				return true, state
+			case in.Kind == Extend && out.Err == RunChanged:
+				return now.mayLose(in), state
+			}
 			// An unknown call returns at the end of time. If it did not happen, the search can
 			// put it last, where it changes nothing that anybody saw.
-			if in := input.(Input); in.Kind == Extend && out.Err == RunChanged { //nolint:forcetypeassert // as above
-				return state.(run).mayLose(in), state //nolint:forcetypeassert // as above
-			}
 			return out.Unknown || out == want, next
 		},
 		Hash: func(state any) uint64 {
@@ -112,6 +118,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.claimQuestion(now, in)
 	case Reassign:
 		return m.reassign(now, in)
+	case Forget:
+		return m.forget(now, in.Reply.ID)
 	case Cancel:
 		return m.cancel(now)
 	case Resume:
@@ -160,40 +168,53 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		return now, Output{Replayed: true}
 	}
 	asked := now.policy(r.ID)
-	if asked.several() && !now.decides(r) {
-		return m.vote(now, r)
-	}
-	met := now.Siblings == "" || now.Replies+1 >= now.Needs || now.Stops && r.Decision == interaction.Reject
-	event := "interaction.reply.accepted"
-	if !met {
-		event = "interaction.recorded"
-	}
-	facts := contract.Facts{"pending_matches": slices.Contains(now.open(), r.ID), "rule_met": met}
-	verdict := m.law.Next(now.State, event, facts)
-	if verdict.Transition == nil {
+	if !slices.Contains(now.open(), r.ID) {
 		return now, now.notOpen(r.ID)
 	}
-	if refused := now.mayNotAnswer(r); refused != "" {
+	if refused := now.mayNotAnswer(in); refused != "" {
 		return now, Output{Err: refused}
+	}
+	if asked.several() && !now.decides(r) {
+		return m.vote(now, r)
 	}
 	votes := ""
 	if asked.several() {
 		now.Voted++
 		votes = now.castOn(r.ID, r)
 	}
-	words := said(r.Decision, r.Text, votes)
-	next := now.settle(settled{id: r.ID, resolution: userReply, key: r.Key, body: bodyOf(r, asked.several()),
-		several: asked.several(), by: r.Actor.ID, said: words})
+	now.Remembered = now.remember(r)
+	next, event, code := m.accept(now, settled{id: r.ID, resolution: userReply, key: r.Key,
+		body: bodyOf(r, asked.several()), several: asked.several(), by: r.Actor.ID,
+		said: said(r.Decision, r.Text, votes)}, r.Decision)
+	if code != "" {
+		return now, against("%s: %s", event, code)
+	}
+	return next, Output{}
+}
+
+// accept settles an open question by an answer with this decision. The code is empty if the contract
+// allows the event.
+func (m *Model) accept(now run, s settled, d interaction.Decision) (next run, event, code string) {
+	met := now.Siblings == "" || now.Replies+1 >= now.Needs || now.Stops && d == interaction.Reject
+	event = "interaction.reply.accepted"
+	if !met {
+		event = "interaction.recorded"
+	}
+	verdict := m.law.Next(now.State, event, contract.Facts{"pending_matches": true, "rule_met": met})
+	if verdict.Transition == nil {
+		return now, event, verdict.Code
+	}
+	next = now.settle(s)
 	if !met {
 		next.Replies++
-		return next.enter(verdict.Transition, now.Owner), Output{}
+		return next.enter(verdict.Transition, now.Owner), event, ""
 	}
 	next.Seq += uint64(len(next.open())) // an event for each that is closed without an answer
 	next = next.settleAll(superseded)
 	if now.Asked == 0 {
-		next.Answer = answer(r.ID, userReply, words)
+		next.Answer = answer(s.id, userReply, s.said)
 	}
-	return next.enter(verdict.Transition, "").holdSpent(), Output{}
+	return next.enter(verdict.Transition, "").holdSpent(), event, ""
 }
 
 func (m *Model) cancel(now run) (run, Output) {
@@ -271,7 +292,7 @@ func (now run) enter(t *contract.Transition, node string) run {
 			next.Used.Turns++
 		}
 	default:
-		next.Owner, next.Answer, next.Held = "", "", ""
+		next.Owner, next.Answer, next.Held, next.Remembered = "", "", "", ""
 		next.Asked, next.Needs, next.Replies, next.Stops, next.Inherits = 0, 0, 0, false, false
 	}
 	return next
@@ -330,6 +351,7 @@ func (now run) settle(s settled) run {
 	s.policy, s.wait = now.textOfPolicy(s.id), now.textOfWait(s.id)
 	now.Claims, now.Votes = without(now.Claims, s.id), without(now.Votes, s.id)
 	now.To, now.policies = without(now.To, s.id), without(now.policies, s.id)
+	now.Hidden, now.calls = without(now.Hidden, s.id), without(now.calls, s.id)
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
 	now = now.dropWait(s.id)
 	now.settled += s.line()

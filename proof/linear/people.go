@@ -79,6 +79,36 @@ func admits(to, person string) bool {
 	return slices.Contains(names(to, groups), groupOf(person))
 }
 
+// Right says when a deputy had the right to act for the absent person. A client reads the directory
+// before it commits, so a right that ends during the call may count.
+type Right string
+
+// The rights of a deputy.
+const (
+	Throughout Right = ""        // from the call to its return
+	Without    Right = "without" // at no moment of the call
+	PartOfIt   Right = "changed" // at some moments only
+)
+
+// mayLackRight reports whether the reply may be refused because the right has begun or ended during
+// the call.
+func (now run) mayLackRight(in Input) bool {
+	r := in.Reply
+	_, known := now.byKey(r.Key)
+	return in.Kind == Reply && r.Actor.For != "" && in.Right == PartOfIt && !known &&
+		slices.Contains(now.open(), r.ID) && now.votedBy(r) == ""
+}
+
+// admitsDeputy reports whether the author of the reply is asked: for themselves or as the deputy of an
+// absent person, who must be asked, too.
+func (now run) admitsDeputy(r interaction.Reply) bool {
+	to, person, absent := now.to(r.ID), r.Actor.ID, r.Actor.For
+	if absent == "" {
+		return admits(to, person)
+	}
+	return to == anybody || !slices.Contains(names(to, except), person) && admits(to, absent)
+}
+
 // putTo returns the audience after a reassignment: excepted users stay excepted.
 func putTo(to, before string) string {
 	excepted := names(before, except)
@@ -217,7 +247,7 @@ func (m *Model) claimQuestion(now run, in Input) (run, Output) {
 	if claims {
 		next.Claims = with(next.Claims, question, person)
 	}
-	return next.enter(verdict.Transition, now.Owner), Output{}
+	return next.shown(question).enter(verdict.Transition, now.Owner), Output{}
 }
 
 // reassign has a person, or the host itself, put an open question to others.
@@ -245,5 +275,5 @@ func (m *Model) reassign(now run, in Input) (run, Output) {
 	}
 	next := now.put(question, after)
 	next.Claims = without(now.Claims, question)
-	return next.enter(verdict.Transition, now.Owner), Output{}
+	return next.shown(question).enter(verdict.Transition, now.Owner), Output{}
 }

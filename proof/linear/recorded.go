@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -36,6 +37,8 @@ type Recorded struct {
 	Evidence func(run string, attempt int) *Evidence
 	// Began reports whether an agent has begun the turn.
 	Began func(run string, attempt int) bool
+	// Says returns the answer of the hosts' policy to a question of the run; nil without a policy.
+	Says func(run string, q *interaction.Question) Says
 	// Fault decides the fate of each write; nil for no faults.
 	Fault func() Fault
 }
@@ -84,6 +87,10 @@ func (s *Recorded) change(c *store.Commit) *Change {
 	}
 	if len(c.Settled) > 0 {
 		ch.Settles = c.Settled[0].Question.ID
+	}
+	if r, q := ruledBy(c); r != nil && q != nil && s.Says != nil {
+		r.Says = s.Says(c.Run.ID, q)
+		ch.Ruled = r
 	}
 	ch.Began = s.Began != nil && s.Began(c.Run.ID, c.Run.Attempt)
 	if s.Evidence != nil && (isTurnEnd(ch.Event) || heldForFailure(c)) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/proof/linear"
 	"github.com/interlude-go/interlude/proof/stores"
 )
@@ -55,21 +57,49 @@ func refusedDir(tb testing.TB) string {
 type tally struct {
 	histories, calls, open int
 	events                 map[string]int // by name: the contract's events in commits of nodes
+	rules                  map[string]int // by name: decisions without people, and calls of deputies
 }
 
 func (t *tally) add(history []porcupine.Operation) {
 	t.histories++
 	if t.events == nil {
-		t.events = make(map[string]int)
+		t.events, t.rules = make(map[string]int), make(map[string]int)
 	}
 	for _, op := range history {
 		t.calls++
 		if in, ok := op.Input.(linear.Input); ok && in.Change != nil {
 			t.events[cmp.Or(in.Change.Event, "report")]++
 		}
+		t.addRules(op)
 		if op.Return == math.MaxInt64 {
 			t.open++
 		}
+	}
+}
+
+func (t *tally) addRules(op porcupine.Operation) {
+	in, ok := op.Input.(linear.Input)
+	out, is := op.Output.(linear.Output)
+	if !ok || !is || out.Unknown {
+		return
+	}
+	accepted := cmp.Or(out.Err, "accepted")
+	if accepted != "accepted" && accepted != linear.NotDeputy && accepted != linear.NotFound {
+		accepted = "refused otherwise"
+	}
+	switch {
+	case in.Change != nil && in.Change.Ruled != nil:
+		by := in.Change.Ruled.By
+		if interaction.MemoryOf(by) > 0 {
+			by = interaction.MemoryActor
+		}
+		t.rules[by+" "+accepted]++
+	case in.Reply.Remember != nil:
+		t.rules["remember "+accepted]++
+	case in.Kind == linear.Forget:
+		t.rules["forget "+accepted]++
+	case in.Kind == linear.Reply && in.Reply.Actor.For != "":
+		t.rules[strings.TrimSpace(fmt.Sprint("deputy ", accepted, " ", in.Right))]++
 	}
 }
 
@@ -109,15 +139,15 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	return all
 }
 
-// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7 N11: the answers that clients and nodes get about a
+// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7 N9 N10 N11: the answers that clients and nodes get about a
 // run could have been given one call at a time, according to the contract.
 func TestRunsAreLinearizable(t *testing.T) {
 	for _, name := range stores.Kinds {
 		t.Run(name, func(t *testing.T) {
-			const batches, size = 4, 6
+			const batches, size = 2, 6
 			began, sum := time.Now(), tally{}
 			handles := share(t, name, processes)
-			for s := seed(); sum.histories < *histories; s++ {
+			for s, worlds := seed(), 0; worlds < 2 || sum.histories < *histories; s, worlds = s+1, worlds+1 {
 				w := newWorld(t, handles, s)
 				w.live(batches, size)
 				history := w.log.Operations()
@@ -128,7 +158,8 @@ func TestRunsAreLinearizable(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s in %s; commits of nodes: %v", &sum, time.Since(began).Round(time.Millisecond), sum.events)
+			t.Logf("%s in %s; commits of nodes: %v; rules: %v", &sum, time.Since(began).Round(time.Millisecond),
+				sum.events, sum.rules)
 		})
 	}
 }

@@ -36,6 +36,8 @@ type View struct {
 	To                    string // who is asked them, likewise
 	Votes                 string // on them, likewise; see votes.go
 	Voted                 int    // how many votes were given in all
+	Hidden                string // the hidden questions, and until when, likewise; see rules.go
+	Remembered            string // the remembered decisions, likewise
 	From                  string // the run that it was forked from, and how: see textOfPoint
 	Inherits              bool   // it continues with the answers to several questions of that
 	// run
@@ -57,6 +59,7 @@ func ViewOf(r *store.Run) View {
 	}
 	v.Siblings, v.Waits = numbers(r.Open), waitsOf(r)
 	v.Claims, v.To, v.Votes, v.Voted = claimsOf(r), audiencesOf(r), votesOf(r), r.Votes
+	v.Hidden, v.Remembered = hiddenOf(r), memoriesOf(r)
 	if t := r.Together; t != nil {
 		v.Asked, v.Needs, v.Replies, v.Stops = t.Asked, t.Rule.Needs(t.Asked), t.Replies, t.Rule.StopOnReject
 		v.Inherits = t.Inherited
@@ -169,6 +172,12 @@ func (v View) String() string {
 	}
 	if v.Votes != "" {
 		text += fmt.Sprintf(" votes %q", v.Votes)
+	}
+	if v.Hidden != "" {
+		text += fmt.Sprintf(" hidden %q", v.Hidden)
+	}
+	if v.Remembered != "" {
+		text += fmt.Sprintf(" remembers %q", v.Remembered)
 	}
 	if v.Session {
 		text += " with a session"

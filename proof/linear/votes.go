@@ -50,6 +50,13 @@ func (now run) startPolicies(c *Change) (next run, wrong string) {
 		f := strings.Fields(text)
 		now.policies = with(now.policies, id, f[:3]...)
 		now = now.put(id, f[3])
+		if s := asked[i].Subject; s != nil {
+			tool, n := call(s)
+			now.calls = with(now.calls, id, tool, n)
+			if hides := now.terms.Hides; hides > 0 {
+				now.Hidden = with(now.Hidden, id, fmt.Sprint(c.After.UpdatedAt.Add(hides).UnixMicro()))
+			}
+		}
 	}
 	return now, ""
 }
@@ -83,12 +90,21 @@ func policyOf(text string) (p policy, to string) {
 // several reports whether no single person can decide the question either way.
 func (p policy) several() bool { return p.need > 1 || p.rejects > 1 }
 
-// ballot lists votes as "QUESTION PERSON DECISION", one on each line.
+// ballot lists votes as "QUESTION PERSON DECISION", with the person for whom a deputy has voted, one
+// on each line.
 func ballot(question int, votes []interaction.Vote) (text string) {
 	for _, v := range votes {
-		text += fmt.Sprintf("%d %s %s\n", question, v.Actor, v.Decision)
+		text += fmt.Sprint(question, " ", strings.Join(voteOf(v.Actor, v.For, v.Decision), " "), "\n")
 	}
 	return text
+}
+
+func voteOf(person, absent string, d interaction.Decision) []string {
+	vote := []string{person, string(d)}
+	if absent != "" {
+		vote = append(vote, absent)
+	}
+	return vote
 }
 
 // votesOf lists the votes on the open questions of a record.
@@ -125,7 +141,7 @@ func (now run) decides(r interaction.Reply) bool {
 
 // castOn are the votes on a question with one more.
 func (now run) castOn(question int, r interaction.Reply) string {
-	return strings.Join(of(with(now.Votes, question, r.Actor.ID, string(r.Decision)), question), "")
+	return strings.Join(of(with(now.Votes, question, voteOf(r.Actor.ID, r.Actor.For, r.Decision)...), question), "")
 }
 
 // bodyOf is what must be equal in two replies with one key. The same words of another person are
@@ -135,40 +151,68 @@ func bodyOf(r interaction.Reply, several bool) string {
 	if several {
 		body += " by " + r.Actor.ID
 	}
-	return body
+	if r.Actor.For != "" {
+		body += " for " + r.Actor.For
+	}
+	return body + " " + textOfBound(r.Remember)
 }
 
 // mayNotAnswer is why the person may not give this reply to the open question; empty if they may.
-func (now run) mayNotAnswer(r interaction.Reply) string {
-	p, person := now.policy(r.ID), r.Actor.ID
-	for _, line := range of(now.Votes, r.ID) {
-		if f := strings.Fields(line); f[1] == person {
-			return Voted(f[2])
-		}
+func (now run) mayNotAnswer(in Input) string {
+	r := in.Reply
+	p, person, absent := now.policy(r.ID), r.Actor.ID, r.Actor.For
+	if voted := now.votedBy(r); voted != "" {
+		return voted
 	}
 	by := now.claimedBy(r.ID, person)
 	switch {
-	case !admits(now.to(r.ID), person):
+	case absent != "" && in.Right == Without:
+		return NotDeputy
+	case !now.admitsDeputy(r):
 		return NotAsked(now.to(r.ID))
 	case p.approval != (r.Decision != ""):
 		return NoReply
-	case by != "":
+	case r.Remember != nil && (!p.approval || p.several() || absent != ""):
+		return NoReply
+	case by != "" && by != absent:
 		return Claimed(by)
+	case r.Remember != nil && !now.coversItself(r):
+		return NoReply
+	case absent != "" && p.several() && !now.decides(r) && !now.withVote(r).enough(r.ID, now.to(r.ID)):
+		return NoReply // a deputy's vote uses up two people
 	}
 	return ""
+}
+
+// votedBy is how the person, or the absent person for whom they act, has voted; empty if neither has.
+func (now run) votedBy(r interaction.Reply) string {
+	for _, line := range of(now.Votes, r.ID) {
+		f := strings.Fields(line)
+		for _, voter := range voters(f) {
+			if voter == r.Actor.ID || voter == r.Actor.For {
+				return Voted(f[2])
+			}
+		}
+	}
+	return ""
+}
+
+// voters are the person of a vote and the one for whom they have voted.
+func voters(vote []string) []string { return append(vote[1:2:2], vote[3:]...) }
+
+// withVote is the run with one more vote.
+func (now run) withVote(r interaction.Reply) run {
+	now.Votes = with(now.Votes, r.ID, voteOf(r.Actor.ID, r.Actor.For, r.Decision)...)
+	return now
 }
 
 // vote is a vote after which its question needs others still.
 func (m *Model) vote(now run, r interaction.Reply) (run, Output) {
 	verdict := m.law.Next(now.State, "interaction.recorded", contract.Facts{"pending_matches": true})
-	if refused := now.mayNotAnswer(r); refused != "" {
-		return now, Output{Err: refused}
-	}
 	if verdict.Transition == nil {
 		return now, against("vote: %s", verdict.Code)
 	}
-	next := now
-	next.Votes = with(now.Votes, r.ID, r.Actor.ID, string(r.Decision))
+	next := now.withVote(r).shown(r.ID)
 	next.Voted++
 	if r.Key != "" {
 		next.ballots += settled{id: r.ID, key: r.Key, body: bodyOf(r, true), several: true}.line()
@@ -196,7 +240,7 @@ func (now run) enough(question int, to string) bool {
 	}
 	var voted []string
 	for _, line := range of(now.Votes, question) {
-		voted = append(voted, strings.Fields(line)[1])
+		voted = append(voted, voters(strings.Fields(line))...)
 	}
 	more := max(1, p.need-now.count(question, interaction.Approve), p.rejects-now.count(question, interaction.Reject))
 	return canBe(more, voted, all...)

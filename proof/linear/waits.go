@@ -194,7 +194,7 @@ func (now run) carryOut(c *Change) (after run, wrong string) {
 			now.Claims = without(now.Claims, first.id)
 		}
 		first.fired++
-		return now.keepWaits(all), ""
+		return now.keepWaits(all).shown(first.id), ""
 	case c.Settles != first.id:
 		return now, fmt.Sprintf("question %d is settled, and question %d is due", c.Settles, first.id)
 	case first.then == string(interaction.ThenDefault):
@@ -238,7 +238,7 @@ func (m *Model) extend(now run, until Until) (run, Output) {
 		return now, Output{Err: NotLater}
 	}
 	all[i].end = until.At
-	return now.keepWaits(all).enter(verdict.Transition, now.Owner), Output{}
+	return now.keepWaits(all).shown(until.Question).enter(verdict.Transition, now.Owner), Output{}
 }
 
 // mayLose reports whether an Extend may report that the end has been moved since it was read: it

@@ -63,6 +63,9 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	if c.Event == "" {
 		return m.report(now, c)
 	}
+	if c.Ruled != nil {
+		return m.ruled(now, c)
+	}
 	asksAgain := now.State == "running" && now.asksNow()
 	switch {
 	case asksAgain && (c.Began || c.Evidence != nil):

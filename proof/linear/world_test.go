@@ -34,6 +34,9 @@ type world struct {
 	reaper  *lifecycle.Client // makes recoveries, through a recorded store
 	expirer store.Store
 	chaos   bool
+	// directory knows the deputies of the clients' people.
+	directory lifecycle.Directory
+	rules     bool // its hosts have a policy, remember decisions and know deputies
 }
 
 const (
@@ -57,10 +60,14 @@ type node struct {
 // handle each.
 const processes = 4
 
-// newWorld makes a world on these handles.
+// newWorld makes a world on these handles. Every other seed is of a world with rules.
 func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 	tb.Helper()
-	w := &world{TB: tb, seed: seed, clock: newClock(), log: &linear.Log{}, chaos: true}
+	w := &world{TB: tb, seed: seed, clock: newClock(), log: &linear.Log{}, chaos: true,
+		rules: seed%2 == 0, directory: deputies{}}
+	if b, ok := handles[0].(*broken); ok && b.directory != nil {
+		w.directory = b.directory
+	}
 	for i := range w.nodes {
 		w.nodes[i] = w.node(i, handles[i])
 	}
@@ -74,8 +81,11 @@ func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 }
 
 func (w *world) client(s store.Store) *lifecycle.Client {
-	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: w.clock,
-		Logger: slog.New(slog.DiscardHandler)})
+	cfg := lifecycle.ClientConfig{Store: s, Clock: w.clock, Logger: slog.New(slog.DiscardHandler)}
+	if w.rules {
+		cfg.Directory, cfg.Remember = w.directory, remembers
+	}
+	c, err := lifecycle.NewClient(cfg)
 	require.NoError(w, err)
 	w.Cleanup(c.Close)
 	return c
@@ -101,12 +111,12 @@ func (w *world) faults(name string, n int) func() linear.Fault {
 func (w *world) node(i int, s store.Store) *node {
 	n := &node{world: w, agents: map[string]*agent{}}
 	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
-		n.agents[string(kind)] = newAgent(kind, w.seed, w.clock, &w.found)
+		n.agents[string(kind)] = newAgent(kind, w)
 	}
 	recorded := &linear.Recorded{Store: s, Log: w.log, Client: people + i, Evidence: w.found.of,
 		Began: w.found.began,
 		Fault: w.faults(fmt.Sprint("node", i), 40)}
-	lc, err := lifecycle.New(lifecycle.Config{
+	cfg := lifecycle.Config{
 		Store: recorded, Clock: w.clock, Logger: slog.New(slog.DiscardHandler), Lease: lease, Grace: -1,
 		Poll: time.Second,
 		Engines: map[string]engine.Engine{
@@ -114,7 +124,12 @@ func (w *world) node(i int, s store.Store) *node {
 			string(fsm.ProfileStickyProcess): n.agents[string(fsm.ProfileStickyProcess)],
 		},
 		Pools: []slots.Pool{{Name: slots.DefaultPool, Capacity: capacity}},
-	})
+	}
+	if w.rules {
+		recorded.Says = w.says
+		cfg.Policy, cfg.PolicyTimeout, cfg.Remember = w.policy, hides, remembers
+	}
+	lc, err := lifecycle.New(cfg)
 	require.NoError(w, err)
 	n.Lifecycle = lc
 	w.Cleanup(lc.Close)
