@@ -90,7 +90,8 @@ func (o *outside) run(ctx context.Context, in io.Reader) error {
 					return fmt.Errorf("announcement %q: %w", line, err)
 				}
 				for range count {
-					work.Go(func() { o.load.submit(ctx, longPlan(n), &work) })
+					p := longPlan(n)
+					work.Go(func() { o.load.submit(ctx, p, &work) })
 					n++
 				}
 			} else if err := o.announced(word, rest); err != nil {

@@ -67,8 +67,7 @@ func (s *Store) readClock(ctx context.Context) error {
 
 const clockInterval = time.Minute
 
-// pollClock reads the clock, and looks for a newer primary, until the store is closed. A failed
-// reading is repeated at the next tick.
+// pollClock reads the clock until the store is closed. A failed reading is repeated at the next tick.
 func (s *Store) pollClock() {
 	tick := time.NewTicker(s.o.ClockInterval)
 	defer tick.Stop()
@@ -79,9 +78,6 @@ func (s *Store) pollClock() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
-		if s.hosts != nil {
-			s.hosts.check(ctx)
-		}
 		_ = s.readClock(ctx) // time continues from the last reading
 		cancel()
 	}

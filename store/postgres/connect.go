@@ -24,9 +24,18 @@ type hosts struct {
 	last  host              // guarded by mu; the last connection's host; zero if none
 	names map[string]string // guarded by mu; host names by address
 
-	ask     func(ctx context.Context) // asks all hosts; nil if there is only one
-	asking  sync.Mutex                // held while they are asked
-	askedAt time.Time                 // guarded by asking; the end of the last time
+	askedAt time.Time         // guarded by mu; when all hosts were asked
+	uses    map[*pgx.Conn]use // guarded by mu; the connections in use
+
+	ask    func(ctx context.Context) // asks all hosts; nil if there is only one
+	asking sync.Mutex                // held while they are asked
+}
+
+// use is the use of a connection by one caller.
+type use struct {
+	since time.Time
+	conn  net.Conn
+	at    connLineage
 }
 
 type host struct {
@@ -44,10 +53,16 @@ func (h *hosts) configure(config *pgxpool.Config, l *lineage) {
 	if !hasSeveralHosts(config.ConnConfig) {
 		return
 	}
-	before, closing := config.BeforeConnect, config.BeforeClose
+	before, closing, release := config.BeforeConnect, config.BeforeClose, config.AfterRelease
 	plain := config.ConnConfig.Copy()
 	h.ask = func(ctx context.Context) { h.askAll(ctx, plain.Copy(), before, l) }
+	h.uses = make(map[*pgx.Conn]use)
+	config.AfterRelease = func(conn *pgx.Conn) bool {
+		h.unused(conn)
+		return release == nil || release(conn)
+	}
 	config.BeforeClose = func(conn *pgx.Conn) {
+		h.unused(conn)
 		if closing != nil {
 			closing(conn)
 		}
@@ -67,6 +82,57 @@ func (h *hosts) configure(config *pgxpool.Config, l *lineage) {
 	}
 }
 
+// used records that a caller uses the connection now. The caller may change the connection's custom
+// data from here on, so its lineage is read before.
+func (h *hosts) used(conn *pgx.Conn) {
+	if h.ask == nil {
+		return
+	}
+	at, _ := conn.PgConn().CustomData()[lineageKey].(connLineage) // the zero value for unknown lineages
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.uses[conn] = use{time.Now(), conn.PgConn().Conn(), at}
+}
+
+func (h *hosts) unused(conn *pgx.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.uses, conn)
+}
+
+// slowUse is how long a call may last before all hosts are asked. Commits on a primary that was
+// replaced, and still runs, wait for a standby that has left it.
+const slowUse = 2 * time.Second
+
+// due reports whether to ask all hosts: a call is slow, or the last time was a timeout ago. Reads on a
+// replaced primary succeed, so a process that only reads notices nothing.
+func (h *hosts) due(now time.Time, timeout time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	since := now.Sub(h.askedAt)
+	if since >= timeout {
+		return true
+	}
+	for _, u := range h.uses {
+		if took := now.Sub(u.since); took >= slowUse && took <= timeout && since >= 2*slowUse {
+			return true
+		}
+	}
+	return false
+}
+
+// breakReplaced breaks the connections in use whose server is known to have been replaced. The
+// outcome of the calls on them is unknown to the callers.
+func (h *hosts) breakReplaced() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, u := range h.uses {
+		if u.at.replaced() != nil {
+			_ = u.conn.Close() // the call in progress returns the error
+		}
+	}
+}
+
 const askedAgain = time.Second
 
 // check asks all hosts, unless another call is asking or asked within askedAgain. It is limited by
@@ -76,9 +142,31 @@ func (h *hosts) check(ctx context.Context) {
 		return
 	}
 	defer h.asking.Unlock()
-	if time.Since(h.askedAt) > askedAgain {
-		h.ask(ctx)
-		h.askedAt = time.Now()
+	h.mu.Lock()
+	recent := time.Since(h.askedAt) <= askedAgain
+	h.mu.Unlock()
+	if recent {
+		return
+	}
+	h.ask(ctx)
+	h.mu.Lock()
+	h.askedAt = time.Now()
+	h.mu.Unlock()
+}
+
+// watchHosts looks for a newer primary until the store is closed.
+func (s *Store) watchHosts() {
+	tick := time.NewTicker(slowUse / 2)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			if s.hosts.due(now, s.o.Timeout) {
+				s.hosts.check(s.live)
+			}
+		case <-s.live.Done():
+			return
+		}
 	}
 }
 

@@ -58,16 +58,19 @@ func (l *lineage) configure(config *pgxpool.Config) {
 	prepare := config.PrepareConn
 	//lint:ignore SA1019 as the directive that golangci-lint reads says
 	acquire := config.BeforeAcquire //nolint:staticcheck // deprecated; a host that sets it still expects its call
-	config.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	config.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (usable bool, err error) {
 		switch {
 		case wrongServer(conn.PgConn()) != nil:
 			return false, nil
 		case prepare != nil:
-			return prepare(ctx, conn)
-		case acquire != nil:
-			return acquire(ctx, conn), nil
+			usable, err = prepare(ctx, conn)
+		default:
+			usable = acquire == nil || acquire(ctx, conn)
 		}
-		return true, nil
+		if usable && err == nil {
+			l.hosts.used(conn)
+		}
+		return usable, err
 	}
 }
 
@@ -127,19 +130,19 @@ func (l *lineage) observe(cluster string, timeline uint64) error {
 		l.cluster = cluster
 	}
 	known, newest := l.cluster, l.timeline
-	var notify func()
-	if cluster == known && timeline > newest {
+	notify, newer := l.onNewer, cluster == known && timeline > newest
+	if newer {
 		l.timeline = timeline
-		if newest > 0 {
-			notify = l.onNewer
-		}
 	}
 	l.mu.Unlock()
 	if cluster != known {
 		return fmt.Errorf("%w: its system identifier is %s, not %s as before", ErrWrongServer, cluster, known)
 	}
-	if notify != nil {
-		notify()
+	if newer && newest > 0 {
+		l.hosts.breakReplaced()
+		if notify != nil {
+			notify()
+		}
 	}
 	return olderTimeline(timeline, newest)
 }
@@ -154,8 +157,12 @@ func olderTimeline(timeline, newest uint64) error {
 
 // wrongServer returns ErrWrongServer if the connection's server is known to have been replaced.
 func wrongServer(conn *pgconn.PgConn) error {
-	at, ok := conn.CustomData()[lineageKey].(connLineage)
-	if !ok {
+	at, _ := conn.CustomData()[lineageKey].(connLineage) // the zero value for unknown lineages
+	return at.replaced()
+}
+
+func (at connLineage) replaced() error {
+	if at.lineage == nil {
 		return nil
 	}
 	at.mu.Lock()

@@ -199,3 +199,37 @@ func TestR5LeavesReplacedPrimaryThatLives(t *testing.T) {
 	_, err = s.Renew(t.Context(), "n", noon)
 	require.NoError(t, err, "its lease has another third after the promotion")
 }
+
+// R5: a process leaves a replaced primary that lives before its timeout, when a commit waits there for
+// the standby that has left, and also when it only reads, since reads there succeed.
+func TestR5LeavesReplacedPrimaryBeforeTheTimeout(t *testing.T) {
+	primary, standby := replicated(t)
+	u, err := url.Parse(primary.DSN(""))
+	require.NoError(t, err)
+	u.Host += "," + standby.Addr()
+	u.RawQuery += "&target_session_attrs=read-write"
+	open := func(timeout time.Duration) *postgres.Store {
+		s, err := postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: timeout, NoListen: true,
+			NoNotify: true, ClockInterval: time.Hour})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	busy, idle := open(time.Hour), open(2*time.Second)
+	w := &world{t, primary.DSN(""), "interlude"}
+	w.furnish(busy)
+	w.commit(busy, created("first"))
+	require.NoError(t, second(idle.Run(t.Context(), "first")))
+
+	require.NoError(t, standby.Promote(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- w.try(busy, created("waits")) }() // unless it knows of the promotion
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("a commit waits on the replaced primary")
+	}
+	w.commit(busy, created("later"))
+	require.Eventually(t, func() bool { return second(idle.Run(t.Context(), "later")) == nil }, patience,
+		10*time.Millisecond)
+}

@@ -192,6 +192,9 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 	}
 	if o.ClockInterval > 0 {
 		s.background.Go(s.pollClock)
+		if s.hosts != nil && s.hosts.ask != nil {
+			s.background.Go(s.watchHosts)
+		}
 	}
 	if s.unfilled {
 		s.background.Go(s.fillInBackground)
