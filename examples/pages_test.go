@@ -389,7 +389,10 @@ func TestARefundWithADeadline(t *testing.T) {
 	lc := newHost(t, lifecycle.Config{Engine: engine.Func(
 		func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 			if len(turn.Answers) > 0 {
-				return engine.Done(turn.Answers[0].Text), nil
+				if yes, _ := turn.Answers[0].Yes(); !yes {
+					return engine.Done("not paid back"), nil
+				}
+				return engine.Done("paid back"), nil
 			}
 			refund := engine.Question{Kind: engine.Confirm, Only: true, Prompt: "Pay back 84.50 EUR?",
 				To: &engine.Audience{Groups: []string{"finance"}},
@@ -403,7 +406,11 @@ func TestARefundWithADeadline(t *testing.T) {
 	require.ErrorIs(t, err, lifecycle.ErrInvalidReply)
 	_, err = lc.Reply(ctx, run, lifecycle.Reply{ID: 1, Text: "yes", Key: "form-42", Actor: ada})
 	require.NoError(t, err)
-	require.Equal(t, "yes", ended(t, lc, run).FinalText)
+	require.Equal(t, "paid back", ended(t, lc, run).FinalText)
+	asked(t, lc, lifecycle.Spec{ID: "order-8", Prompt: "It came broken, too."})
+	_, err = lc.Reply(ctx, "order-8", lifecycle.Reply{ID: 1, Text: "no", Actor: ada})
+	require.NoError(t, err)
+	require.Equal(t, "not paid back", ended(t, lc, "order-8").FinalText)
 }
 
 // request sends a request to a handler and returns its status.

@@ -59,6 +59,9 @@ var payer = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (e
 func ExampleClient_Reply_remember() {
 	ctx := context.Background()
 	pays := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if a := t.Answers; len(a) > 0 && a[0].Decision != lifecycle.Approve {
+			return engine.Done("not paid"), nil
+		}
 		amounts := []int{40, 90, 600}
 		call := map[string]any{"to": "ACME", "amount": amounts[t.Attempt-1]}
 		q, err := engine.ApprovalOf("Pay?", "pay", call)

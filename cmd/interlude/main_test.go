@@ -120,6 +120,18 @@ func artifact(t *testing.T, folder, agent, id string) string {
 	return string(body)
 }
 
+// N1: the demo agent writes its file only after a yes.
+func TestN1TheDemoWritesOnlyAfterAYes(t *testing.T) {
+	for text, files := range map[string]int{"yes": 1, "no": 0, "perhaps": 0} {
+		folder := t.TempDir()
+		_, err := act{given: []string{"formal", text}, folder: folder}.play()
+		require.NoError(t, err)
+		written, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		require.Len(t, written, files, text)
+	}
+}
+
 // A4, C3: lines of standard input answer two questions, the first by an option's number.
 func TestDemoAsksAndIsDone(t *testing.T) {
 	folder := hello(t)

@@ -35,7 +35,10 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	newAgent := func(context.Context) (agent.Agent, error) {
 		ship := workflow.NewFunctionNode("ship", func(_ agent.Context, answer string) (string, error) {
-			return "The answer was: " + answer, nil
+			if yes, _ := (interaction.Answer{Resolution: interaction.UserReply, Text: answer}).Yes(); !yes {
+				return "not shipped", nil
+			}
+			return "shipped", nil
 		}, workflow.NodeConfig{})
 		ask := asker{workflow.NewBaseNode("ask", "asks a person", workflow.NodeConfig{})}
 		return workflowagent.New(workflowagent.Config{Name: "release", Edges: workflow.Chain(workflow.Start, ask,
@@ -90,5 +93,5 @@ func Example() {
 	}
 	// Output:
 	// Ship it?
-	// succeeded The answer was: yes
+	// succeeded shipped
 }

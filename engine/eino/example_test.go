@@ -21,7 +21,10 @@ func Example() {
 	graph := compose.NewChain[string, string]()
 	graph.AppendLambda(compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) {
 		if resumed, _, answer := compose.GetResumeContext[string](ctx); resumed {
-			return "The answer was: " + answer, nil
+			if yes, _ := (interaction.Answer{Resolution: interaction.UserReply, Text: answer}).Yes(); !yes {
+				return "not shipped", nil
+			}
+			return "shipped", nil
 		}
 		return "", compose.Interrupt(ctx, interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"})
 	}))
@@ -74,5 +77,5 @@ func Example() {
 	}
 	// Output:
 	// Ship it?
-	// succeeded The answer was: yes
+	// succeeded shipped
 }

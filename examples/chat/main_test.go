@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // P4: a message starts the flow, the next one answers its question, and the person is asked to
@@ -32,4 +33,22 @@ func TestP4ThePageIsAsked(t *testing.T) {
 	require.Contains(t, say("2", "A-1"), "tool-approval-request")
 	stop()
 	require.NoError(t, <-served)
+}
+
+// N1: a rejected call is not executed.
+func TestN1ARejectedRefundIsNotPaid(t *testing.T) {
+	for want, decide := range map[string]func(lifecycle.Question) lifecycle.Reply{
+		"Order A-1 is paid back.": rehearsal.Approves, "Nothing was paid.": rehearsal.Rejects("too much")} {
+		run := rehearsal.Play(t, rehearsal.Case{Config: lifecycle.Config{Engine: flow.New("refund", refund)},
+			Spec: lifecycle.Spec{Input: []byte(`"Refund, please."`)},
+			Reply: func(q lifecycle.Question) lifecycle.Reply {
+				if q.Subject == nil {
+					return lifecycle.Reply{Text: "A-1"}
+				}
+				r := decide(q)
+				r.AcceptRisk = r.Decision == lifecycle.Approve
+				return r
+			}})
+		require.Equal(t, want, run.FinalText)
+	}
 }

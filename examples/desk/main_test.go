@@ -18,8 +18,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // asProgram makes this test program run the example.
@@ -147,4 +149,13 @@ func TestL2TheDeskServesAllFrontEnds(t *testing.T) {
 	require.Equal(t, lifecycle.StateSucceeded, run().State)
 	require.NoError(t, desk.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, desk.Wait())
+}
+
+// N1: a no is not taken for a yes.
+func TestN1ANoIsNoYes(t *testing.T) {
+	for text, want := range map[string]string{"yes": "shipped", "no": "not shipped"} {
+		run := rehearsal.Play(t, rehearsal.Case{Config: lifecycle.Config{Engine: engine.Func(agent)},
+			Spec: lifecycle.Spec{Prompt: "Ship it?"}, Reply: rehearsal.Says(text)})
+		require.Equal(t, want, run.FinalText)
+	}
 }

@@ -19,16 +19,17 @@ func main() {
 	}
 }
 
+var agent = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.ConfirmOf("Ship it?")), nil
+	}
+	if yes, ok := t.Answers[0].Yes(); !yes || !ok {
+		return engine.Done("not shipped"), nil
+	}
+	return engine.Done("shipped"), nil
+})
+
 func host(ctx context.Context) error {
-	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		if len(t.Answers) == 0 {
-			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
-		}
-		if yes, ok := t.Answers[0].Yes(); !yes || !ok {
-			return engine.Done("not shipped"), nil
-		}
-		return engine.Done("shipped"), nil
-	})
 	st, err := sqlite.Open(ctx, "runs.db", sqlite.Options{}) // or no store: memory; or postgres, for many machines
 	if err != nil {
 		return err

@@ -14,6 +14,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // named matches the names of metrics and labels in queries by their common prefixes.
@@ -83,4 +87,13 @@ func TestL5TheDashboardShowsWhatIsServed(t *testing.T) {
 	}, 20*time.Second, 50*time.Millisecond, "%v", &missing)
 	stop()
 	require.NoError(t, <-ended)
+}
+
+// N1: a no is not taken for a yes.
+func TestN1ANoIsNoYes(t *testing.T) {
+	for text, want := range map[string]string{"yes": "shipped", "no": "not shipped"} {
+		run := rehearsal.Play(t, rehearsal.Case{Config: lifecycle.Config{Engine: engine.Func(agent), Forgiving: true},
+			Spec: lifecycle.Spec{Prompt: "Ship it?"}, Reply: rehearsal.Says(text)})
+		require.Equal(t, want, run.FinalText)
+	}
 }

@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // asProgram makes this test program run the quickstart.
@@ -130,4 +134,13 @@ func TestWrongCommandLines(t *testing.T) {
 	status, out, side = play(t, t.TempDir(), "", "-db", t.TempDir())
 	require.Equal(t, 1, status, out)
 	require.Contains(t, side, "quickstart: ")
+}
+
+// N1: the plan says what the people have decided.
+func TestN1ANoIsNoYes(t *testing.T) {
+	for text, want := range map[string]string{"yes": "Music  yes", "no": "Music  no"} {
+		run := rehearsal.Play(t, rehearsal.Case{Config: lifecycle.Config{Engine: engine.Func(planner)},
+			Spec: lifecycle.Spec{Prompt: "Plan a party."}, Reply: rehearsal.Says(text)})
+		require.Contains(t, run.FinalText, want)
+	}
 }

@@ -8,7 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine/flow"
 	"github.com/interlude-go/interlude/host/slack/slacktest"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // P4: the tutorial's program asks in the channel, and pays after the approval.
@@ -32,4 +35,14 @@ func TestP4TheProgramAsksInTheChannel(t *testing.T) {
 	require.NoError(t, <-ended)
 	require.Equal(t, "succeeded Order A-1017 is paid back.\n", out.String())
 	require.Contains(t, s.Questions()[0].Shown(), "Approved by UADA (slack)")
+}
+
+// N1: a rejected refund fails the run.
+func TestN1ARejectedRefundIsNotPaid(t *testing.T) {
+	for want, decide := range map[lifecycle.State]func(lifecycle.Question) lifecycle.Reply{
+		lifecycle.StateSucceeded: rehearsal.Approves, lifecycle.StateFailed: rehearsal.Rejects("too much")} {
+		run := rehearsal.Play(t, rehearsal.Case{Config: lifecycle.Config{Engine: flow.New("refund", refund)},
+			Spec: lifecycle.Spec{Input: []byte(`"A-1"`)}, Reply: decide})
+		require.Equal(t, want, run.State)
+	}
 }

@@ -8,6 +8,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/rehearsal"
 )
 
 // asProgram makes this test program run the example.
@@ -39,4 +43,13 @@ func TestP4AClientConfirmsTheRelease(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "released 2.0", r.Content[0].(*sdk.TextContent).Text)
 	require.NoError(t, session.Close())
+}
+
+// N1: a no is not taken for a yes.
+func TestN1ANoIsNoYes(t *testing.T) {
+	for text, want := range map[string]string{"yes": "released 2.0", "no": "not released"} {
+		run := rehearsal.Play(t, rehearsal.Case{Config: lifecycle.Config{Engine: flow.New("release", release)},
+			Spec: lifecycle.Spec{Input: []byte(`{"version":"2.0"}`)}, Reply: rehearsal.Says(text)})
+		require.Equal(t, want, run.FinalText)
+	}
 }

@@ -37,8 +37,14 @@ func Example() {
 	}))
 	defer receiver.Close()
 
-	asks := engine.Func(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
-		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+	asks := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
+		}
+		if yes, _ := t.Answers[0].Yes(); !yes {
+			return engine.Done("not shipped"), nil
+		}
+		return engine.Done("shipped"), nil
 	})
 	lc, err := lifecycle.New(lifecycle.Config{Engine: asks, Forgiving: true})
 	must(err)

@@ -24,8 +24,14 @@ func must(err error) {
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	lc, err := lifecycle.New(lifecycle.Config{Engine: engine.Func(
-		func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
-			return engine.Ask(engine.ConfirmOf("Ship it?")), nil
+		func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			if len(t.Answers) == 0 {
+				return engine.Ask(engine.ConfirmOf("Ship it?")), nil
+			}
+			if yes, _ := t.Answers[0].Yes(); !yes {
+				return engine.Done("not shipped"), nil
+			}
+			return engine.Done("shipped"), nil
 		})})
 	must(err)
 	defer lc.Close()
