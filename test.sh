@@ -23,14 +23,15 @@ export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
 
 # unwatched tests without the race detector: the packages above, and long tests with a single goroutine or with
 # concurrency that other tests check. There they run in full; with the detector, in a shorter form or not at all. On
-# PostgreSQL the full form is also shortened (-short), because each step waits for the server. With the detector,
-# stories and requirements run on memory only.
+# SQLite and PostgreSQL the full form is shortened (-short): in full it is part of .ci/search. With the detector, stories
+# and requirements run on memory only.
 unwatched() {
 	go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}" "${measuring[@]}"
 	[[ " $* " != *" -run"* ]] || return 0
 	go test -timeout 20m "$@" -run '^TestRequirements$|^TestRequirementsOnMemory$/G3|^TestStories$|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte|TestN3EveryForm' \
-		./lifecycle ./store/sqlite ./proof/crash ./proof/disk ./cmd/internal/console
-	go test -timeout 20m "$@" -short -run '^TestRequirements$|^TestStories$|TestStorePassesTheSuite/machine' ./store/postgres
+		./lifecycle ./proof/crash ./proof/disk ./cmd/internal/console
+	go test -timeout 20m "$@" -short -run '^TestRequirements$|^TestStories$|TestStorePassesTheSuite/machine' \
+		./store/sqlite ./store/postgres
 }
 
 # outside tests engine/adk, which needs a newer Go than the others and is not in the workspace. What both import is

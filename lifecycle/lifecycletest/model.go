@@ -310,8 +310,7 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // tested.
 const policiesPerSample = 4
 
-// maxLength returns the length of the sequences: one less with -short, which suits a store that
-// waits for a server.
+// maxLength returns the length of the sequences: one less with -short, which suits a slow store.
 func maxLength() int {
 	if testing.Short() && !sample.Race {
 		return depth - 1
@@ -329,7 +328,7 @@ var sequences = []testCase{
 	{"G3 G2 A3 A7 K1 K2/every sequence of few events", func(t *testing.T, open Opener) {
 		for i, v := range variants {
 			if (sample.Race || testing.Short()) && i%policiesPerSample != 0 {
-				continue // test.sh runs them all without the race detector, on memory and SQLite
+				continue // test.sh runs them all on memory, without the race detector
 			}
 			ls := newLives(t, open, v)
 			ls.walk(nil, maxLength())

@@ -22,26 +22,31 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedTypesSizes | packages.NeedModule
 
-// faults returns the faults of the packages on the system: GOOS, or GOOS/GOARCH, with the build tags.
-// The packages are named relative to the folder.
-func faults(ctx context.Context, dir, system, tags string, patterns ...string) ([]string, error) {
+// check checks the same packages on several systems.
+type check struct {
+	dir      string          // the packages are named relative to it
+	patterns []string        // the packages
+	analyzed map[string]bool // the files that analyzers have seen on a system
+}
+
+// faults returns the faults of the packages on the system: GOOS, GOOS/GOARCH, or either with build
+// tags (linux+search). It analyzes only packages with files that were not analyzed on another system:
+// the analyzers find the same in the others.
+func (c *check) faults(ctx context.Context, system string) ([]string, error) {
+	system, tags, _ := strings.Cut(system, "+")
 	l, err := findLibraries(ctx, system)
 	if err != nil {
 		return nil, err
 	}
-	return l.faults(ctx, dir, system, tags, patterns...)
-}
-
-func (l libraries) faults(ctx context.Context, dir, system, tags string, patterns ...string) ([]string, error) {
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	goos, goarch, hasArch := strings.Cut(system, "/")
 	if env = append(env, "GOOS="+goos); hasArch {
 		env = append(env, "GOARCH="+goarch)
 	}
 	pkgs, err := packages.Load(&packages.Config{
-		Context: ctx, Mode: mode, Dir: dir, Tests: true, ParseFile: l.parse,
-		Env: env, BuildFlags: []string{"-tags=" + tags},
-	}, patterns...)
+		Context: ctx, Mode: mode, Dir: c.dir, Tests: true, ParseFile: l.parse,
+		Env: env, BuildFlags: []string{"-tags=" + strings.ReplaceAll(tags, "+", ",")},
+	}, c.patterns...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +56,20 @@ func (l libraries) faults(ctx context.Context, dir, system, tags string, pattern
 	if found := l.typeErrors(pkgs, system); len(found) > 0 {
 		return found, nil
 	}
-	return analyze(pkgs)
+	return analyze(slices.DeleteFunc(pkgs, func(p *packages.Package) bool {
+		seen := true
+		if strings.HasSuffix(p.ID, ".test") {
+			return true // a generated main function
+		}
+		for _, file := range p.CompiledGoFiles {
+			seen = seen && c.analyzed[file]
+		}
+		return seen
+	}), c.analyzed)
 }
 
-// analyze returns the findings of the analyzers for the packages.
-func analyze(pkgs []*packages.Package) (found []string, _ error) {
+// analyze returns the findings of the analyzers for the packages, and adds their files to analyzed.
+func analyze(pkgs []*packages.Package, analyzed map[string]bool) (found []string, _ error) {
 	graph, err := checker.Analyze(suite, pkgs, nil)
 	if err != nil {
 		return nil, err
@@ -69,6 +83,11 @@ func analyze(pkgs []*packages.Package) (found []string, _ error) {
 		}
 		for _, d := range action.Diagnostics {
 			found = append(found, fmt.Sprintf("%s: %s", action.Package.Fset.Position(d.Pos), d.Message))
+		}
+	}
+	for _, p := range pkgs {
+		for _, file := range p.CompiledGoFiles {
+			analyzed[file] = true
 		}
 	}
 	return found, nil

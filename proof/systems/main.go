@@ -1,7 +1,7 @@
 // Systems checks that packages, with their tests, compile for other systems than this one, and that
 // the analyzers of go vet find nothing in them there:
 //
-//	systems [-for darwin,windows,linux/386] [-tags TAGS] PACKAGE…
+//	systems [-for darwin,windows,linux/386,linux/amd64+TAG+TAG] PACKAGE…
 //
 // It checks the types in the source. That takes a tenth of the time for compiling everything that
 // these packages import, for each system, only to run none of it.
@@ -16,12 +16,11 @@ import (
 )
 
 func main() {
-	systems := flag.String("for", "darwin,windows,linux/386", "the `systems`: GOOS, or GOOS/GOARCH")
-	tags := flag.String("tags", "", "the build `tags`, separated by commas")
+	systems := flag.String("for", "darwin,windows,linux/386", "the `systems`: GOOS, or GOOS/GOARCH, with +TAG for each build tag")
 	flag.Parse()
-	status := 0
+	status, c := 0, check{dir: ".", patterns: flag.Args(), analyzed: map[string]bool{}}
 	for system := range strings.SplitSeq(*systems, ",") {
-		found, err := faults(context.Background(), ".", system, *tags, flag.Args()...)
+		found, err := c.faults(context.Background(), system)
 		if err != nil {
 			found = append(found, err.Error())
 		}

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+func faults(t *testing.T, dir, system, patterns string) ([]string, error) {
+	t.Helper()
+	c := check{dir: dir, patterns: []string{patterns}, analyzed: map[string]bool{}}
+	return c.faults(t.Context(), system)
+}
 
 // Code that does not compile on one system is found, and so is what go vet reports there, in tests
 // too; sound code is not reported.
@@ -31,17 +38,49 @@ func TestFaultsOfASystemAreFound(t *testing.T) {
 		"windows": "m_windows.go:3:19: cannot use twice(2)", "darwin": "m_darwin_test.go:3:20: self-assignment of n",
 		"linux/386": "m_linux.go:3:19: cannot use 1 << 31",
 	} {
-		found, err := faults(t.Context(), dir, system, "", "./...")
+		found, err := faults(t, dir, system, "./...")
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.Contains(t, found[0], want)
-		found, err = faults(t.Context(), dir, system, "", "./sound")
+		found, err = faults(t, dir, system, "./sound")
 		require.NoError(t, err)
 		require.Empty(t, found)
 	}
-	found, err := faults(t.Context(), dir, "windows", "", "./gone")
+	found, err := faults(t, dir, "windows", "./gone")
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
+}
+
+// A package is analyzed on another system, or with other tags, only for files that are new there.
+func TestFilesAreAnalyzedOnce(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "")
+	const wrong = "\n\nfunc f%d(n int) { n = n }\n"
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.25\n", "m.go": "package m" + fmt.Sprintf(wrong, 1),
+		"other/other.go": "package other\n", "other/other_windows.go": "package other" + fmt.Sprintf(wrong, 2),
+		"tagged/tagged.go": "package tagged\n",
+		"tagged/long.go":   "//go:build long && !short\n\npackage tagged" + fmt.Sprintf(wrong, 3),
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	c := check{dir: dir, patterns: []string{"./..."}, analyzed: map[string]bool{}}
+	for _, step := range []struct{ system, want string }{
+		{"linux", "m.go:3"}, {"darwin", ""}, {"windows", "other_windows.go:3"}, {"windows+long+short", ""},
+		{"linux+long", "long.go:5"}, {"windows", ""},
+	} {
+		found, err := c.faults(t.Context(), step.system)
+		require.NoError(t, err)
+		if step.want == "" {
+			require.Empty(t, found, step.system)
+		} else {
+			require.Len(t, found, 1, step.system)
+			require.Contains(t, found[0], step.want)
+		}
+	}
 }
 
 // An error in code of others is found, also within a function, unless it is an exception.
@@ -62,7 +101,7 @@ func TestFaultsOfLibrariesAreFound(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	check := func(system string) []string {
-		found, err := faults(t.Context(), dir, system, "", "./...")
+		found, err := faults(t, dir, system, "./...")
 		require.NoError(t, err)
 		return found
 	}
