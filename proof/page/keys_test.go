@@ -238,6 +238,11 @@ func TestN7KeysCanBeSwitchedOff(t *testing.T) {
 	require.Equal(t, "#/inbox/a/1", js[string](ada, "location.hash"))
 	require.Equal(t, "dark", js[string](ada, "document.documentElement.dataset.theme"))
 	require.Zero(t, sent.Load())
+	ada.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ keys: false, undo: 60 })`)
+	ada.reload()
+	ada.until(ready)
+	ada.press("Yes")
+	ada.until(`document.getElementById("announce").textContent.endsWith("will be sent in 60 seconds.")`)
 }
 
 // N7: Ctrl + Enter sends the text as the person writes it: a rejection is never sent as an approval.
@@ -298,7 +303,8 @@ func TestN7EnterLeadsToTheFirstField(t *testing.T) {
 	}
 }
 
-// L1: in both languages the page is never wider than its window, down to 320 pixels.
+// L1: in both languages the page is never wider than its window, down to 320 pixels, and the decisions
+// need at most two rows.
 func TestL1ThePageFitsSmallWindows(t *testing.T) {
 	w := openWorld(t)
 	w.ask(lifecycle.Spec{ID: "a"}, approval(t, "Pay?", "pay", `{"to":"ACME"}`))
@@ -310,6 +316,8 @@ func TestL1ThePageFitsSmallWindows(t *testing.T) {
 		for _, width := range []int64{390, 320} {
 			ada.size(width, 800, 1, true)
 			ada.until(fmt.Sprintf(`innerWidth === %d && document.documentElement.scrollWidth === %[1]d`, width))
+			require.LessOrEqual(t, js[int](ada, `new Set([...document.querySelectorAll(".brief > .buttons button")].map(
+				(b) => b.getBoundingClientRect().top)).size`), 2, "rows of decisions, %s at %d", language, width)
 		}
 		ada.desk()
 	}

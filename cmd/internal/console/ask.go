@@ -24,6 +24,26 @@ type asker struct {
 	in, out *os.File
 	columns int  // in which an edit is shown side by side; 0: one below the other
 	edits   bool // begins with the arguments of an approval that may be edited
+	// drafts are what a person had typed when they left a control, by control; nil: it is dropped.
+	drafts map[string]string
+}
+
+// write shows a field for a text, which begins with its draft.
+func (a asker) write(name string, text *string, field func() huh.Field) error {
+	if draft, kept := a.drafts[name]; kept {
+		*text = draft
+		delete(a.drafts, name)
+	}
+	err := a.run(field())
+	a.retain(err, name, *text)
+	return err
+}
+
+// retain stores a draft if the person leaves a control.
+func (a asker) retain(err error, name, text string) {
+	if errors.Is(err, errLeft) && a.drafts != nil && text != "" {
+		a.drafts[name] = text
+	}
 }
 
 // ask returns the person's answer, and asks again if the question does not accept it.
@@ -68,7 +88,7 @@ func (a asker) fill(q *lifecycle.Question, r *lifecycle.Reply) error {
 	case len(q.RequiredFields) > 0:
 		return a.named(q, r)
 	}
-	return a.run(words("Your answer", &r.Text))
+	return a.words(&r.Text)
 }
 
 // print writes lines above the controls, where they stay.
@@ -90,7 +110,7 @@ func (a asker) run(fields ...huh.Field) error {
 	}
 	if form.State == huh.StateAborted || errors.Is(err, huh.ErrUserAborted) || errors.Is(err, tea.ErrInterrupted) ||
 		a.ctx.Err() != nil {
-		return errLeft()
+		return errLeft
 	}
 	return err
 }
@@ -113,8 +133,12 @@ func theme() *huh.Theme {
 	return huh.ThemeBase16()
 }
 
-func words(title string, into *string) *huh.Text {
-	return huh.NewText().Title(title).Value(into).Lines(4).CharLimit(lifecycle.MaxReplyText).Validate(notEmpty)
+// words asks for an answer as a text.
+func (a asker) words(into *string) error {
+	return a.write("words", into, func() huh.Field {
+		return huh.NewText().Title("Your answer").Value(into).Lines(4).CharLimit(lifecycle.MaxReplyText).
+			Validate(notEmpty)
+	})
 }
 
 func notEmpty(text string) error {
@@ -137,7 +161,7 @@ func (a asker) choice(q *lifecycle.Question, r *lifecycle.Reply) error {
 		return err
 	}
 	if picked == len(q.Options) {
-		return a.run(words("Your answer", &r.Text))
+		return a.words(&r.Text)
 	}
 	r.Text = q.Options[picked].Value
 	return nil
@@ -160,9 +184,13 @@ func (a asker) named(q *lifecycle.Question, r *lifecycle.Reply) error {
 	texts := make([]string, len(q.RequiredFields))
 	fields := make([]huh.Field, len(texts))
 	for i, name := range q.RequiredFields {
+		texts[i] = a.drafts[name]
 		fields[i] = huh.NewInput().Title(terminal.Name(name)).Value(&texts[i]).Validate(notEmpty)
 	}
 	if err := a.run(fields...); err != nil {
+		for i, name := range q.RequiredFields {
+			a.retain(err, name, texts[i])
+		}
 		return err
 	}
 	for i, name := range q.RequiredFields {
@@ -192,9 +220,11 @@ func (a asker) approval(q *lifecycle.Question, r *lifecycle.Reply) error {
 		r.Decision, r.Value = decisions[picked], nil
 		switch r.Decision {
 		case lifecycle.Reject:
-			return a.run(huh.NewText().Title("Why? (optional)").Value(&r.Text).Lines(3))
+			return a.write(reasonDraft, &r.Text, func() huh.Field {
+				return huh.NewText().Title("Why? (optional)").Value(&r.Text).Lines(3)
+			})
 		case lifecycle.Respond:
-			return a.run(words("Your answer", &r.Text))
+			return a.words(&r.Text)
 		case lifecycle.Edit:
 			if err := a.edit(q, r); err != nil {
 				return err
@@ -212,7 +242,7 @@ func (a asker) edit(q *lifecycle.Question, r *lifecycle.Reply) error {
 	r.Value = q.Subject.Arguments
 	for {
 		var err error
-		if r.Value, err = a.json("Arguments, as JSON", r.Value); err != nil {
+		if r.Value, err = a.json("arguments", "Arguments, as JSON", r.Value); err != nil {
 			return err
 		}
 		checked := *r
@@ -235,8 +265,9 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 		a.print(ending(terminal.Value(arguments, ""), maxEnding))
 	}
 	if edited != nil {
-		a.print("the change:\n" + terminal.Diff(terminal.Value(q.Subject.Arguments, "")+"\n",
-			terminal.Value(edited, "")+"\n", terminal.Layout{Columns: a.columns}))
+		a.print("the change:")
+		fmt.Fprintln(a.out, terminal.Diff(terminal.Value(q.Subject.Arguments, "")+"\n", terminal.Value(edited, "")+"\n",
+			terminal.Layout{Columns: a.columns}))
 	}
 	title, yes := "Approve this call of "+terminal.Name(q.Subject.Tool)+"?", "Yes, approve it"
 	if risk := q.Subject.Risk; risk != "" {
@@ -246,6 +277,9 @@ func (a asker) confirm(q *lifecycle.Question, edited json.RawMessage) (bool, err
 	picked, err := a.pick(title, []string{yes, "No, back"}, unpicked, "yn")
 	return picked == 0, err
 }
+
+// reasonDraft names the draft of the reason of a rejection.
+const reasonDraft = "reason"
 
 // maxEnding is the number of lines of arguments in a confirmation.
 const maxEnding = 12

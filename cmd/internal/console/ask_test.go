@@ -142,7 +142,7 @@ func onTerminal(t *testing.T, react func(unread string) (keys string, read int),
 	}()
 	p := command.Program{Verbs: console.Verbs()}
 	// Keys that a control refuses leave it open: the test then fails and prints the output.
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	status, err = p.Run(ctx, command.Call{Program: "interlude", Args: args, In: tty, Out: tty, Side: os.Stderr})
 	if err != nil {

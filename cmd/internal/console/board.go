@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,26 +38,30 @@ type board struct {
 	actor lifecycle.Actor
 
 	all      []lifecycle.InboxQuestion
-	more     bool                     // the inbox has more questions than the board
-	at       place                    // of the cursor
-	marked   map[place]bool           // selected for one decision
-	decided  map[place]bool           // until the list no longer has them
-	pending  []decision               // to be sent at due
-	proposed string                   // the pending decision, in words
-	due      time.Time                // zero: nothing is pending
-	mode     mode                     // decides the meaning of keys
-	entry    string                   // the text that is being typed
-	search   string                   // only questions that contain it
-	then     func() tea.Cmd           // after the confirmation
-	note     string                   // the last result or hint
-	below    int                      // lines of the question that are above the view
-	unseen   int                      // lines of the question that are below the view
-	answer   *lifecycle.InboxQuestion // to be answered by ask
-	edits    bool                     // the answer begins with the arguments
+	more     bool                        // the inbox has more questions than the board
+	at       place                       // of the cursor
+	marked   map[place]bool              // selected for one decision
+	drafts   map[place]map[string]string // what was typed and not sent, by control
+	decided  map[place]bool              // until the list no longer has them
+	pending  []decision                  // to be sent at due
+	proposed string                      // the pending decision, in words
+	due      time.Time                   // zero: nothing is pending
+	mode     mode                        // decides the meaning of keys
+	entry    string                      // the text that is being typed
+	search   string                      // only questions that contain it
+	then     func() tea.Cmd              // after the confirmation
+	note     string                      // the last result or hint
+	below    int                         // lines of the question that are above the view
+	unseen   int                         // lines of the question that are below the view
+	answer   *lifecycle.InboxQuestion    // to be answered by ask
+	edits    bool                        // the answer begins with the arguments
 	width    int
 	height   int
 	left     bool
 	sides    bool      // changes are shown side by side
+	file     int       // the number of the file that is shown in place of the question; 0: none
+	content  string    // of this file, or why it cannot be shown
+	saved    string    // the folder with copies of files; empty: none yet
 	last     rune      // the last key
 	pressed  time.Time // when
 }
@@ -90,12 +95,13 @@ func (m mode) types() bool { return m == searching || m == reasoning || m == not
 // decide shows the board until the person leaves it.
 func decide(ctx context.Context, cl *client, c command.Call, q lifecycle.InboxQuery, actor lifecycle.Actor) error {
 	b := &board{ctx: ctx, cl: cl, query: q, actor: actor, marked: make(map[place]bool), decided: make(map[place]bool),
-		width: terminal.Width, height: 24}
+		drafts: make(map[place]map[string]string), width: terminal.Width, height: 24}
 	changes, err := cl.WatchInbox(ctx, q)
 	if err != nil {
 		return err
 	}
 	defer changes.Close()
+	defer func() { _ = os.RemoveAll(b.saved) }() // without a name it does nothing
 	for {
 		b.answer, b.left = nil, false
 		program := tea.NewProgram(b, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithContext(ctx),
@@ -140,13 +146,27 @@ func (b *board) ask(c command.Call) {
 	if b.sides {
 		p.columns = b.width
 	}
+	p.line(terminal.Dim, "\n── "+terminal.Name(o.RunID)+"  "+terminal.Line(o.Title)+" ──") // below an earlier question
 	p.question(&o.Question, b.cl.Now())
-	reply, err := asker{b.ctx, c.In, c.Out, p.columns, b.edits}.ask(&o.Question)
+	drafts := b.draftsOf(placeOf(o))
+	reply, err := asker{b.ctx, c.In, c.Out, p.columns, b.edits, drafts}.ask(&o.Question)
 	if err != nil {
 		b.note = command.Words(err)
+		if len(drafts) > 0 {
+			b.note = "the question is still open: enter continues with what you have typed"
+		}
 		return
 	}
+	delete(b.drafts, placeOf(o))
 	b.note = b.send([]decision{b.decision(o, reply)}).note()
+}
+
+// draftsOf returns the drafts of a question, to be changed.
+func (b *board) draftsOf(p place) map[string]string {
+	if b.drafts[p] == nil {
+		b.drafts[p] = make(map[string]string)
+	}
+	return b.drafts[p]
 }
 
 func placeOf(o *lifecycle.InboxQuestion) place { return place{o.RunID, o.Question.ID} }
@@ -282,6 +302,7 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (b *board) press(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case b.mode.types():
+		b.last = 0
 		return b.typed(msg)
 	case msg.Paste:
 		return nil
@@ -368,11 +389,11 @@ func (b *board) after(p place) place {
 }
 
 func (b *board) moveTo(p place) {
-	if b.at != p {
-		b.at, b.below = p, 0
-	}
 	if all := b.shown(); b.index(p) < 0 && len(all) > 0 {
-		b.at, b.below = placeOf(all[0]), 0
+		p = placeOf(all[0])
+	}
+	if b.at != p {
+		b.at, b.below, b.file = p, 0, 0
 	}
 }
 

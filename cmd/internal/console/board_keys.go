@@ -1,12 +1,14 @@
 package console
 
 import (
-	"crypto/rand"
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
@@ -23,8 +25,8 @@ a         approve, or yes          x         mark for one decision
 r         reject with a reason, or no
 e         edit the arguments       u         take the last decision back
 d         changes side by side     m         write a note
-c         claim or release         ?         these keys
-q         leave: what is pending is sent`
+c         claim or release         o         open the next file; esc closes it
+?         these keys               q         leave: what is pending is sent`
 
 func (b *board) key(key string) tea.Cmd {
 	if key == "ctrl+c" {
@@ -46,14 +48,15 @@ func (b *board) key(key string) tea.Cmd {
 	all := b.shown()
 	i := b.index(b.at)
 	switch key {
-	case "q", "esc":
-		if key == "esc" && b.search != "" {
+	case "q":
+		return b.leave()
+	case "esc":
+		if b.file == 0 {
 			b.search = ""
-			return nil
 		}
-		if key == "q" {
-			return b.leave()
-		}
+		b.file, b.below = 0, 0
+	case "o":
+		b.open()
 	case "j", "down":
 		if i+1 < len(all) {
 			b.moveTo(placeOf(all[i+1]))
@@ -67,7 +70,7 @@ func (b *board) key(key string) tea.Cmd {
 	case "pgup":
 		b.below = max(0, b.below-b.room())
 	case "/":
-		b.mode, b.entry = searching, b.search
+		b.mode, b.entry, b.search = searching, "", ""
 	case "?":
 		b.mode = helping
 	case "u":
@@ -92,7 +95,7 @@ func (b *board) key(key string) tea.Cmd {
 		return b.claim()
 	case "m":
 		if o := b.current(); o != nil {
-			b.mode, b.entry = noting, ""
+			b.startTyping(noting)
 		}
 	case "d":
 		b.sides, b.below = !b.sides, 0
@@ -108,11 +111,14 @@ func (b *board) typed(msg tea.KeyMsg) tea.Cmd {
 	case tea.KeyEsc:
 		if b.mode == searching {
 			b.search = ""
+		} else {
+			b.draftsOf(b.at)[drafted[b.mode]] = b.entry
 		}
 		b.mode = moving
 	case tea.KeyEnter:
 		done := b.mode
 		b.mode = moving
+		delete(b.drafts[b.at], drafted[done])
 		switch text := strings.TrimSpace(b.entry); {
 		case done == reasoning:
 			return b.decideChosen(lifecycle.Reject, text)
@@ -146,132 +152,49 @@ func (b *board) leave() tea.Cmd {
 	return tea.Quit
 }
 
-// decidable reports why the chosen questions cannot be decided with one key; empty: they can.
-func (b *board) decidable(all []*lifecycle.InboxQuestion) string {
-	first := &all[0].Question
-	for _, o := range all {
-		q := &o.Question
-		switch {
-		case q.Subject == nil && len(all) > 1, q.Subject == nil && !yesOrNo(q):
-			return "enter answers this question"
-		case len(all) > 1 && q.Subject.Tool != first.Subject.Tool:
-			return "the marked questions are for different tools: x removes a mark"
-		case len(all) > 1 && q.Subject.Risk != "":
-			return "a marked question has a risk, which is accepted separately: x removes a mark"
-		}
+// open shows the next file of the question: a text in place of the question, of another file the
+// place of a copy.
+func (b *board) open() {
+	o := b.current()
+	if o == nil || len(o.Question.Files.All()) == 0 {
+		b.note = "this question has no files"
+		return
 	}
-	if b.unseen > 0 {
-		return terminal.Many(b.unseen, "more line") + ": space shows the rest, then decide"
-	}
-	return ""
-}
-
-func yesOrNo(q *lifecycle.Question) bool {
-	return q.Kind == lifecycle.Confirm && len(q.Options) == 0 && len(q.Schema) == 0
-}
-
-func (b *board) approve() tea.Cmd {
-	all := b.chosen()
-	if len(all) == 0 {
-		return nil
-	}
-	if b.note = b.decidable(all); b.note != "" {
-		return nil
-	}
-	then := func() tea.Cmd { return b.decideChosen(lifecycle.Approve, "") }
-	q := &all[0].Question
+	b.file, b.below = b.file%len(o.Question.Files.All())+1, 0
+	f, body, err := b.cl.As(b.actor).ReadFile(b.ctx, o.RunID, o.Question.ID, b.file-1)
 	switch {
-	case q.Subject != nil && q.Subject.Risk != "":
-		b.confirm(fmt.Sprintf("Approve %s and accept the risk (%s)? y/n", terminal.Name(q.Subject.Tool),
-			terminal.Line(q.Subject.Risk)), then)
-		return nil
-	case len(all) > 1:
-		b.confirm(fmt.Sprintf("Approve %d calls of %s? y/n", len(all), terminal.Name(q.Subject.Tool)), then)
-		return nil
+	case errors.Is(err, lifecycle.ErrFileMissing):
+		b.content = command.Words(err) + "\n-dir names the folder of the runs"
+	case err != nil:
+		b.content = command.Words(err)
+	case len(body) <= maxShown && utf8.Valid(body) && !bytes.ContainsRune(body, 0):
+		b.content = string(body)
+	default:
+		b.content = b.copyOf(&f, body)
 	}
-	return then()
 }
 
-func (b *board) confirm(title string, then func() tea.Cmd) {
-	b.mode, b.note, b.then = confirming, title, then
-}
+// maxShown is the largest file that is shown, in bytes.
+const maxShown = 256 << 10
 
-func (b *board) reject() tea.Cmd {
-	all := b.chosen()
-	if len(all) == 0 {
-		return nil
-	}
-	if b.note = b.decidable(all); b.note != "" {
-		return nil
-	}
-	if all[0].Question.Subject == nil {
-		return b.decideChosen(lifecycle.Reject, "")
-	}
-	b.mode, b.entry = reasoning, ""
-	return nil
-}
-
-func (b *board) decideChosen(d lifecycle.Decision, reason string) tea.Cmd {
-	all := b.chosen()
-	what := string(d)
-	decisions := make([]decision, len(all))
-	for i, o := range all {
-		r := lifecycle.Reply{Decision: d, Text: reason}
-		if s := o.Question.Subject; s == nil {
-			what = map[lifecycle.Decision]string{lifecycle.Approve: "yes", lifecycle.Reject: "no"}[d]
-			r = lifecycle.Reply{Text: what}
-		} else {
-			r.AcceptRisk = d == lifecycle.Approve && s.Risk != "" // confirmed before
-		}
-		decisions[i] = b.decision(o, r)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	answers := terminal.Many(len(all), "answer")
-	return b.propose(decisions, fmt.Sprintf("%s: %s, to be sent in %s", what, answers, undoTime))
-}
-
-// claimTime is how long a claim lasts, as on the page.
-const claimTime = 15 * time.Minute
-
-// claim takes the selected question, or gives it back.
-func (b *board) claim() tea.Cmd {
-	o := b.current()
-	if o == nil {
-		return nil
-	}
-	cl, run, q := b.cl.As(b.actor), o.RunID, o.Question
-	return func() tea.Msg {
-		var err error
-		note := "claimed for 15 minutes"
-		if now := b.cl.Now(); q.Claim.Lasts(now) && q.Claim.Actor == b.actor.ID {
-			err, note = cl.Release(b.ctx, run, q.ID), "released"
-		} else {
-			err = cl.Claim(b.ctx, run, q.ID, now.Add(claimTime))
-		}
+// copyOf copies a file for other programs, and says where.
+func (b *board) copyOf(f *lifecycle.File, body []byte) string {
+	if b.saved == "" {
+		dir, err := os.MkdirTemp("", "interlude-files-")
 		if err != nil {
-			note = command.Words(err)
+			return err.Error()
 		}
-		return sent{notes: []string{note}}
+		b.saved = dir
 	}
-}
-
-// writeNote stores a note on the selected question. The key makes a repeated request safe.
-func (b *board) writeNote(text string) tea.Cmd {
-	o := b.current()
-	if o == nil {
-		return nil
+	dir, err := os.MkdirTemp(b.saved, "") // two questions may have files of the same name
+	if err != nil {
+		return err.Error()
 	}
-	cl, run, question := b.cl.As(b.actor), o.RunID, o.Question.ID
-	return func() tea.Msg {
-		message := "the note is stored"
-		_, err := cl.Note(b.ctx, run, question, lifecycle.Note{Text: text, Key: "cli-" + rand.Text()})
-		if err != nil {
-			message = command.Words(err)
-		}
-		return sent{notes: []string{message}}
+	name := filepath.Join(dir, filepath.Base(f.Name))
+	if err := os.WriteFile(name, body, 0o600); err != nil {
+		return err.Error()
 	}
+	return "Open it with another program. Until you leave, a copy is at\n" + name
 }
 
 // rows is the number of lines of the list, and room of the question below it.
@@ -322,11 +245,11 @@ func (b *board) footer() string {
 	case b.mode == searching:
 		return "search: " + terminal.Name(b.entry) + "▏ enter keeps it, esc ends it"
 	case b.mode == reasoning:
-		return "reason (optional): " + terminal.Name(b.entry) + "▏ enter rejects, esc goes back"
+		return "reason (optional): " + terminal.Name(b.entry) + "▏ enter rejects, esc keeps it for later"
 	case b.mode == noting:
-		return "note: " + terminal.Name(b.entry) + "▏ enter stores it, esc goes back"
+		return "note: " + terminal.Name(b.entry) + "▏ enter stores it, esc keeps it for later"
 	case len(b.pending) > 0 && b.note != "" && b.mode == moving:
-		return terminal.Line(b.proposed + " · " + b.note)
+		return terminal.Line(b.note + " · " + b.proposed)
 	case b.note != "":
 		return terminal.Line(b.note)
 	case len(b.pending) > 0:
@@ -334,7 +257,7 @@ func (b *board) footer() string {
 	case b.unseen > 0:
 		return terminal.Many(b.unseen, "more line") + ": space · ? lists the keys"
 	}
-	return "j k move · enter answer · a approve · r reject · x mark · / search · u undo · ? keys · q leave"
+	return "j k move · enter answer · a approve · r reject · u undo · / search · ? all keys"
 }
 
 // row is a question in the list: what distinguishes it from the next one comes first.
@@ -351,6 +274,12 @@ func (b *board) row(o *lifecycle.InboxQuestion) string {
 	parts = append(parts, terminal.Line(titled(o.Title, q.Prompt)))
 	if b.marked[placeOf(o)] {
 		parts = append([]string{"[x]"}, parts...)
+	}
+	for _, text := range b.drafts[placeOf(o)] {
+		if text != "" {
+			parts = append([]string{"[draft]"}, parts...)
+			break
+		}
 	}
 	facts := []string{fmt.Sprintf("%-7s", ago(q.AskedAt))}
 	if !o.EndsAt.IsZero() {
@@ -372,12 +301,13 @@ func (b *board) detail() []string {
 	case b.mode == helping:
 		return strings.Split(boardHelp, "\n")
 	case o == nil && b.search != "":
-		return []string{"no open question contains this"}
+		return []string{"no open question contains this: esc ends the search"}
 	case o == nil:
 		return []string{"no open questions"}
 	}
 	var text strings.Builder
-	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true, named: b.cl.named(b.ctx), room: b.width}
+	p := &printer{out: &text, styled: os.Getenv("NO_COLOR") == "", asks: true, opens: true, named: b.cl.named(b.ctx),
+		room: b.width}
 	if b.sides {
 		p.columns = b.width
 	}
@@ -386,6 +316,10 @@ func (b *board) detail() []string {
 		for _, line := range differences(chosen) {
 			p.write(terminal.Wrap(line, "  "))
 		}
+	} else if b.file > 0 {
+		all := o.Question.Files.All()
+		p.line(terminal.Bold, fmt.Sprintf("file %d of %d: %s", b.file, len(all), terminal.Name(all[b.file-1].Name)))
+		p.text(terminal.Plain, b.content, "")
 	} else {
 		p.line(terminal.Dim, terminal.Name(o.RunID)+"  "+terminal.Line(o.Title))
 		p.question(&o.Question, b.cl.Now())

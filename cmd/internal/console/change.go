@@ -36,17 +36,13 @@ var noteVerb = command.Verb{
 			if err != nil {
 				return "", err
 			}
-			question := *number
-			if question == 0 {
-				run, err := cl.Get(ctx, id)
-				if err != nil {
-					return "", err
-				}
-				if len(run.Open) != 1 {
-					return "", command.Refusef("run %s has %d open questions: name one with -question", id,
-						len(run.Open))
-				}
-				question = run.Open[0].ID
+			run, err := cl.Get(ctx, id)
+			if err != nil {
+				return "", err
+			}
+			question, err := theOnly(*number, id, "open questions", openNumbers(&run))
+			if err != nil {
+				return "", err
 			}
 			_, err = cl.As(actor).Note(ctx, id, question, lifecycle.Note{Text: *text, Key: "cli-" + rand.Text()})
 			return fmt.Sprintf("has the note on question %d", question), err

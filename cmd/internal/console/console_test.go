@@ -25,9 +25,10 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // office is a host over a database, with the program.
 type office struct {
-	t  *testing.T
-	db string
-	lc *lifecycle.Lifecycle
+	t   *testing.T
+	db  string
+	dir string // of the runs' folders
+	lc  *lifecycle.Lifecycle
 }
 
 // each runs a story on a SQLite file and on PostgreSQL.
@@ -43,7 +44,8 @@ func open(t *testing.T, db string) *office {
 	st, err := openStore(t.Context(), db)
 	require.NoError(t, err)
 	t.Cleanup(func() { st.Close() })
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engine.Func(agent), Forgiving: true,
+	dir := t.TempDir()
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: engine.Func(agent), Forgiving: true, Dir: dir,
 		Logger: slog.New(slog.DiscardHandler), Pools: []lifecycle.Pool{{Name: "default", Capacity: 4}}})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -54,7 +56,7 @@ func open(t *testing.T, db string) *office {
 		require.NoError(t, <-served)
 		lc.Close()
 	})
-	return &office{t, db, lc}
+	return &office{t, db, dir, lc}
 }
 
 func openStore(ctx context.Context, db string) (console.Store, error) {
@@ -78,8 +80,22 @@ func agent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, e
 	if err := json.Unmarshal([]byte(t.Prompt), &all); err != nil {
 		return engine.Outcome{}, err
 	}
+	if all[0].Prompt == filesToOpen.Prompt {
+		for name, body := range map[string]string{"plan.txt": "1. \x1bbuild\n\t", "plan.bin": "\x00"} {
+			if err := os.WriteFile(filepath.Join(t.ArtifactDir, name), []byte(body), 0o600); err != nil {
+				return engine.Outcome{}, err
+			}
+		}
+		var err error
+		if all[0].Files, err = t.Files("plan.txt", "plan.bin"); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
 	return engine.AskAll(all...), nil
 }
+
+// filesToOpen is the question to which the agent attaches two files.
+var filesToOpen = engine.Question{Kind: engine.Confirm, Prompt: "Is the plan right?"}
 
 // asks submits a run and waits until its questions are open.
 func (o *office) asks(id string, questions ...engine.Question) {

@@ -28,6 +28,7 @@ var Env = command.Variable(command.Prefix, "db")
 type Database struct {
 	name      string // a path, or a URL
 	schema    string
+	dir       string // the runs' folders; empty: no files of questions
 	directory string // the file of people; empty: no deputies, and people are shown by their IDs
 }
 
@@ -236,7 +237,8 @@ func (d *Database) client(ctx context.Context, how access) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler), Remember: maxMemory}
+	cfg := lifecycle.ClientConfig{Store: st, Logger: slog.New(slog.DiscardHandler), Remember: maxMemory,
+		Dir: d.dir}
 	if d.directory != "" {
 		if cfg.Directory, err = people.Open(d.directory, cfg.Logger); err != nil {
 			return nil, errors.Join(command.Misusef("-directory: %w", err), st.Close())

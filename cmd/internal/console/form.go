@@ -36,6 +36,7 @@ func (a asker) form(q *lifecycle.Question, r *lifecycle.Reply) error {
 type control struct {
 	asker
 	title    string
+	path     string // of the value within the answer, for its drafts
 	required bool
 	now      json.RawMessage               // the value so far, or nil
 	inTurn   bool                          // a required member, asked in order
@@ -96,7 +97,7 @@ func (c control) given(f fields) (json.RawMessage, error) {
 	}
 	ways = append(ways, way{label: "Write it as JSON", ask: c.asJSON})
 	if !c.required {
-		ways = append(ways, way{label: "Leave it out", ask: instead(errLeaveOut)})
+		ways = append(ways, way{label: noAnswer, ask: instead(errLeaveOut)})
 	}
 	if c.inTurn {
 		ways = append(ways, way{label: editWhole, ask: instead(errWhole)})
@@ -206,9 +207,11 @@ func (c control) text() (json.RawMessage, error) {
 	if json.Unmarshal(c.now, &text) != nil || !typeable(text) {
 		text = ""
 	}
-	field := huh.NewText().Title(c.title).Lines(3).Value(&text).
-		Description("A text; leave it empty for other values, such as JSON.")
-	if err := c.run(field); err != nil || text == "" {
+	field := func() huh.Field {
+		return huh.NewText().Title(c.title).Lines(3).Value(&text).
+			Description("A text; leave it empty for other values, such as JSON.")
+	}
+	if err := c.write("text "+c.path, &text, field); err != nil || text == "" {
 		return nil, err
 	}
 	return quoted(text), nil
@@ -227,15 +230,17 @@ func (c control) number() (json.RawMessage, error) {
 	if c.now != nil && isNumber(string(c.now)) {
 		text = string(c.now)
 	}
-	field := huh.NewInput().Title(c.title).Value(&text).
-		Description("A number; leave it empty for other values, such as JSON.").
-		Validate(func(text string) error {
-			if text = strings.TrimSpace(text); text != "" && !isNumber(text) {
-				return errors.New("this is not a number")
-			}
-			return nil
-		})
-	if err := c.run(field); err != nil || strings.TrimSpace(text) == "" {
+	check := func(text string) error {
+		if text = strings.TrimSpace(text); text != "" && !isNumber(text) {
+			return errors.New("this is not a number")
+		}
+		return nil
+	}
+	field := func() huh.Field {
+		return huh.NewInput().Title(c.title).Value(&text).
+			Description("A number; leave it empty for other values, such as JSON.").Validate(check)
+	}
+	if err := c.write("number "+c.path, &text, field); err != nil || strings.TrimSpace(text) == "" {
 		return nil, err
 	}
 	return json.RawMessage(strings.TrimSpace(text)), nil
@@ -246,20 +251,21 @@ func isNumber(text string) bool {
 }
 
 func (c control) asJSON() (json.RawMessage, error) {
-	return c.json(c.title+", as JSON", c.now)
+	return c.json(c.path, c.title+", as JSON", c.now)
 }
 
 // maxLaid limits the lines of a JSON text for editing; the field drops lines after 10,000.
 const maxLaid = 5000
 
 // json lets the person edit a JSON text. Characters that the field would drop are escaped.
-func (a asker) json(title string, now json.RawMessage) (json.RawMessage, error) {
+func (a asker) json(name, title string, now json.RawMessage) (json.RawMessage, error) {
 	laid := indented(now, "")
 	if bytes.Count(laid, []byte{'\n'}) > maxLaid {
 		laid = now
 	}
 	text := strings.ReplaceAll(terminal.JSON(laid), "\ufffd", `\ufffd`)
-	if err := a.run(huh.NewText().Title(title).Value(&text).Lines(12).Validate(isJSON)); err != nil {
+	field := func() huh.Field { return huh.NewText().Title(title).Value(&text).Lines(12).Validate(isJSON) }
+	if err := a.write("JSON "+name, &text, field); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer

@@ -12,17 +12,40 @@ import (
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
-func (c control) object(f fields) (json.RawMessage, error) {
-	entries := entriesOf(c.now)
+// soFar returns the draft of an object or a list, or else its value so far.
+func (c control) soFar() json.RawMessage {
+	draft, found := c.drafts["value "+c.path]
+	if !found {
+		return c.now
+	}
+	delete(c.drafts, "value "+c.path)
+	return json.RawMessage(draft)
+}
+
+// retainValue stores a draft of an object or a list that is not empty, if the person leaves.
+func (c control) retainValue(err error, v json.RawMessage) {
+	if len(v) > len("{}") {
+		c.retain(err, "value "+c.path, string(v))
+	}
+}
+
+// object asks for the members of an object. If the person leaves, the members so far are a draft.
+func (c control) object(f fields) (v json.RawMessage, err error) {
+	entries := entriesOf(c.soFar())
+	defer func() { c.retainValue(err, objectOf(entries)) }()
 	set := func(name string, required, inTurn bool) error {
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-		m := control{asker: c.asker, title: terminal.Name(name), required: required, inTurn: inTurn}
+		m := control{asker: c.asker, title: terminal.Name(name), path: c.path + "/" + name, required: required,
+			inTurn: inTurn}
 		if i >= 0 {
 			m.now = entries[i].value
 		}
 		own := read(f.member(name)...)
 		if own.title != "" {
 			m.title = fmt.Sprintf("%s (%s)", terminal.Line(own.title), terminal.Name(name))
+		}
+		if c.path != "" { // a member of a member
+			m.title = c.title + ", " + m.title
 		}
 		v, err := m.value(own)
 		switch {
@@ -40,7 +63,7 @@ func (c control) object(f fields) (json.RawMessage, error) {
 	}
 	// edit edits the whole object; it returns a value only if the result is not an object.
 	edit := func() (json.RawMessage, error) {
-		v, err := c.json(c.title+", as JSON", objectOf(entries))
+		v, err := c.json(c.path, c.title+", as JSON", objectOf(entries))
 		if err != nil || v[0] != '{' {
 			return v, err
 		}
@@ -104,7 +127,10 @@ const (
 	outer // edit the enclosing answer
 )
 
-const editWhole = "Edit the whole answer as JSON"
+const (
+	editWhole = "Edit the whole answer as JSON"
+	noAnswer  = "No answer"
+)
 
 func (c control) next(f fields, entries []entry) (choice, string, error) {
 	c.show(objectOf(entries))
@@ -114,7 +140,7 @@ func (c control) next(f fields, entries []entry) (choice, string, error) {
 		if title := read(p.nodes...).title; title != "" {
 			label = fmt.Sprintf("%s (%s)", terminal.Line(title), label)
 		}
-		have := "left out"
+		have := "no answer"
 		if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == p.name }); i >= 0 {
 			have = "now " + brief(entries[i].value)
 		}
@@ -131,7 +157,7 @@ func (c control) next(f fields, entries []entry) (choice, string, error) {
 	}
 	labels, choices, names = append(labels, "Edit all of it as JSON"), append(choices, whole), append(names, "")
 	if !c.required {
-		labels, choices, names = append(labels, "Leave it out"), append(choices, none), append(names, "")
+		labels, choices, names = append(labels, noAnswer), append(choices, none), append(names, "")
 	}
 	if c.inTurn {
 		labels, choices, names = append(labels, editWhole), append(choices, outer), append(names, "")
@@ -162,9 +188,11 @@ func (c control) name() (string, error) {
 	return name, err
 }
 
-func (c control) array(f fields) (json.RawMessage, error) {
+// array asks for the items of a list. If the person leaves, the items so far are a draft.
+func (c control) array(f fields) (_ json.RawMessage, err error) {
 	items := []json.RawMessage{}
-	_ = json.Unmarshal(c.now, &items) // any other value starts an empty list
+	_ = json.Unmarshal(c.soFar(), &items) // any other value starts an empty list
+	defer func() { c.retainValue(err, listOf(items)) }()
 	for {
 		list := listOf(items)
 		c.show(list)
@@ -176,7 +204,7 @@ func (c control) array(f fields) (json.RawMessage, error) {
 		}
 		labels, choices = append(labels, "Edit all of it as JSON"), append(choices, whole)
 		if !c.required {
-			labels, choices = append(labels, "Leave it out"), append(choices, none)
+			labels, choices = append(labels, noAnswer), append(choices, none)
 		}
 		if c.inTurn {
 			labels, choices = append(labels, editWhole), append(choices, outer)
@@ -189,7 +217,8 @@ func (c control) array(f fields) (json.RawMessage, error) {
 		case done:
 			return list, nil
 		case another:
-			item := control{asker: c.asker, title: fmt.Sprintf("%s, item %d", c.title, len(items)+1)}
+			item := control{asker: c.asker, title: fmt.Sprintf("%s, item %d", c.title, len(items)+1),
+				path: fmt.Sprintf("%s/%d", c.path, len(items))}
 			v, err := item.value(read(f.items...))
 			if err != nil && !errors.Is(err, errLeaveOut) {
 				return nil, err
@@ -200,7 +229,7 @@ func (c control) array(f fields) (json.RawMessage, error) {
 		case drop:
 			items = items[:len(items)-1]
 		case whole:
-			v, err := c.json(c.title+", as JSON", list)
+			v, err := c.json(c.path, c.title+", as JSON", list)
 			if err != nil {
 				return nil, err
 			}

@@ -27,6 +27,7 @@ var inboxVerb = command.Verb{
 			q.Kinds = append(q.Kinds, lifecycle.Kind(kind))
 			return nil
 		})
+		f.StringVar(&db.dir, "dir", "", "the `folder` of the runs, as in serve's configuration: the key o opens files in it")
 		limit := limitFlag(f)
 		list := f.Bool("list", false, "print the list on a terminal, too")
 		return func(ctx context.Context, c command.Call) (int, error) {

@@ -77,13 +77,17 @@ var forgetVerb = command.Verb{
 			if err != nil {
 				return "", err
 			}
-			question := *number
-			if question == 0 && len(run.Remembered) == 1 {
-				question = run.Remembered[0].ID
+			var all []int
+			for i := range run.Remembered {
+				all = append(all, run.Remembered[i].ID)
+			}
+			question, err := theOnly(*number, id, "remembered decisions", all)
+			if err != nil {
+				return "", err
 			}
 			if run.Memory(question) == nil {
-				return "", command.Refusef("run %s remembers %d decisions, and none about question %d: interlude "+
-					"show %[1]s", id, len(run.Remembered), question)
+				return "", command.Refusef("run %s remembers no decision about question %d: interlude show %[1]s", id,
+					question)
 			}
 			return fmt.Sprintf("no longer remembers the decision about question %d", question),
 				cl.As(actor).Forget(ctx, id, question)

@@ -44,6 +44,19 @@ func TestL1OperatorsSeeRunsPoolsAndNodes(t *testing.T) {
 
 		require.Regexp(t, `(?m)^default +\d of 4 +- `, o.call("", "pools").well())
 		require.Equal(t, 4, lines[web.PoolStats](o.call("", "pools", "-json"))[0].Capacity)
+		o.call("", "pools", "gpu").refused(command.Misused, "-slots N")
+		o.call("", "pools", "-slots", "2").refused(command.Misused, "want POOL")
+		o.call("", "pools", "gpu", "-slots", "2", "-was", "1").refused(command.Refused, "there is no pool gpu")
+		o.call("", "pools", "g pu", "-slots", "2").refused(command.Misused, "g pu")
+		require.Equal(t, "✓ pool gpu has 2 slots, 1 for each key\n",
+			o.call("", "pools", "gpu", "-slots", "2", "-per-key", "1").well())
+		o.call("", "pools", "gpu", "-slots", "3").refused(command.Refused, "has 2 slots: add -was 2")
+		o.call("", "pools", "gpu", "-slots", "3", "-was", "1").refused(command.Refused, "has 2 slots now, not 1")
+		o.call("", "pools", "gpu", "-slots", "3", "-was", "2").well()
+		require.Equal(t, lifecycle.Pool{Name: "gpu", Capacity: 3, KeyCapacity: 1},
+			lines[lifecycle.Pool](o.call("", "pools", "gpu", "-json", "-slots", "3", "-was", "2"))[0], "repeated")
+		o.call("", "pools", "gpu", "-slots", "3", "-was", "3", "-per-key", "0").well()
+		require.Regexp(t, `(?m)^gpu +0 of 3 +- `, o.call("", "pools").well())
 		require.Regexp(t, `(?m)^\w{26} +lease ends in .* +default$`, o.call("", "nodes").well())
 		nodes := lines[web.Node](o.call("", "nodes", "-json"))
 		require.Len(t, nodes, 1)

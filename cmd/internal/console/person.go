@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"os/user"
+	"strconv"
+	"strings"
 
 	"github.com/interlude-go/interlude/cmd/internal/command"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -44,4 +46,32 @@ func self() string {
 		return u.Username
 	}
 	return os.Getenv("USER")
+}
+
+// theOnly returns the number of the flag -question, or without it the only number of a list. what
+// names the list in the plural.
+func theOnly(number int, run, what string, all []int) (int, error) {
+	switch {
+	case number != 0:
+		return number, nil
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return 0, command.Refusef("run %s has no %s", run, what)
+	}
+	numbers := make([]string, len(all))
+	for i, n := range all {
+		numbers[i] = strconv.Itoa(n)
+	}
+	return 0, command.Misusef("run %s has %d %s: choose one with -question %s", run, len(all), what,
+		strings.Join(numbers, " or "))
+}
+
+// openNumbers returns the numbers of the run's open questions.
+func openNumbers(run *lifecycle.Run) []int {
+	all := make([]int, len(run.Open))
+	for i := range run.Open {
+		all[i] = run.Open[i].ID
+	}
+	return all
 }

@@ -43,7 +43,7 @@ func (a asker) pick(title string, labels []string, cursor int, hot string) (int,
 		return unpicked, err
 	}
 	if !l.done {
-		return unpicked, errLeft()
+		return unpicked, errLeft
 	}
 	return l.cursor, nil
 }
@@ -69,12 +69,12 @@ func (a asker) program(m tea.Model) error {
 	_, err := tea.NewProgram(m, tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithContext(a.ctx),
 		tea.WithReportFocus()).Run()
 	if a.ctx.Err() != nil {
-		return errLeft()
+		return errLeft
 	}
 	return err
 }
 
-func errLeft() error { return command.Refusef("nothing was answered: the question is still open") }
+var errLeft = command.Refusef("nothing was answered: the question is still open")
 
 type list struct {
 	title, hot string

@@ -24,6 +24,7 @@ type printer struct {
 	// room is the number of columns of the screen; 0: terminal.Width
 	room  int
 	asks  bool                   // controls ask for the fields of a form next: the question only names them
+	opens bool                   // the key o opens files
 	named func(id string) string // shows a person; nil: by the ID
 	err   error
 }

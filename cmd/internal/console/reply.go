@@ -158,27 +158,19 @@ func (p *printer) receipt(r lifecycle.Receipt) {
 
 // question returns the question of the command line; nil if it is not open.
 func (a *answering) question(run *lifecycle.Run) (*lifecycle.Question, error) {
-	open := run.Open
-	if a.number != 0 {
-		return run.OpenQuestion(a.number), nil
-	}
-	switch len(open) {
-	case 1:
-		a.number = open[0].ID
-		return &open[0], nil
-	case 0:
+	if a.number == 0 && len(run.Open) == 0 {
 		if run.State.Terminal() {
 			return nil, command.Refusef("run %s has ended (%s): it has no open question", run.ID, run.State)
 		}
 		return nil, command.Refusef("run %s has no open question now (%s): follow it with interlude events -f", run.ID,
 			run.State)
 	}
-	numbers := make([]string, len(open))
-	for i := range open {
-		numbers[i] = strconv.Itoa(open[i].ID)
+	number, err := theOnly(a.number, run.ID, "open questions", openNumbers(run))
+	if err != nil {
+		return nil, err
 	}
-	return nil, command.Misusef("run %s has %d open questions: choose one with -question %s", run.ID, len(open),
-		strings.Join(numbers, " or "))
+	a.number = number
+	return run.OpenQuestion(number), nil
 }
 
 // repeated returns the question for which a reply with this key was accepted, so that the same

@@ -206,8 +206,11 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 		}
 	}
 	for _, f := range q.Files.All() {
-		p.text(terminal.Plain, fmt.Sprintf("file: %s (%s, %d bytes)", terminal.Name(f.Name), f.MediaType, f.Size),
-			"     ")
+		text := fmt.Sprintf("file: %s (%s, %s)", terminal.Name(f.Name), f.MediaType, terminal.Many(int(f.Size), "byte"))
+		if p.opens {
+			text += ": o opens it"
+		}
+		p.text(terminal.Plain, text, "     ")
 	}
 	for i, o := range q.Options {
 		p.text(terminal.Plain, fmt.Sprintf("%d  %s", i+1, terminal.Option(o.Label, o.Value)), "     ")
@@ -232,10 +235,22 @@ func (p *printer) question(q *lifecycle.Question, now time.Time) {
 	}
 }
 
+// kinds are the kinds of questions in words.
+var kinds = map[lifecycle.Kind]string{
+	lifecycle.Approval: "approval", lifecycle.Confirm: "yes or no", lifecycle.ChooseOne: "choice",
+	lifecycle.FillFields: "form", lifecycle.OpenText: "free text", lifecycle.RiskAck: "risk to accept",
+}
+
+// timeouts are the ends of a wait in words.
+var timeouts = map[lifecycle.Then]string{
+	lifecycle.ThenWait: "it is overdue", lifecycle.ThenFail: "the run fails",
+	lifecycle.ThenDecide: "the agent decides", lifecycle.ThenDefault: "the default answer counts",
+}
+
 // about describes an open question's audience, claim, votes and time. now is the client's time, by
 // which claims end.
 func (p *printer) about(q *lifecycle.Question, now time.Time) []string {
-	facts := []string{string(q.Kind), "asked " + clock(q.AskedAt)}
+	facts := []string{kinds[q.Kind], "asked " + clock(q.AskedAt)}
 	if q.To != nil {
 		facts = append(facts, "for "+terminal.Name(q.To.String()))
 	}
@@ -246,7 +261,7 @@ func (p *printer) about(q *lifecycle.Question, now time.Time) []string {
 		facts = append(facts, fmt.Sprintf("%d of %d approve", q.Count(lifecycle.Approve), max(1, q.Need)))
 	}
 	if w := q.Wait; w != nil && !q.EndsAt.IsZero() {
-		facts = append(facts, fmt.Sprintf("until %s, then %s", clock(q.EndsAt), w.Then))
+		facts = append(facts, fmt.Sprintf("until %s, then %s", clock(q.EndsAt), timeouts[w.Then]))
 	}
 	return facts
 }

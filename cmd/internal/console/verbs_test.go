@@ -228,7 +228,7 @@ func TestJ8NoVerbChangesTheSchema(t *testing.T) {
 func TestN7ANoteIsWrittenOnTheCommandLine(t *testing.T) {
 	each(t, func(o *office) {
 		o.asks("two", payment, confirm)
-		o.call("", "note", "-text", "Ask Eve.", "two").refused(command.Refused, "has 2 open questions")
+		o.call("", "note", "-text", "Ask Eve.", "two").refused(command.Misused, "2 open questions", "-question 1 or 2")
 		o.call("", "note", "-question", "2", "two").refused(command.Misused, "note.Text")
 		o.call("", "note", "-question", "3", "-text", "x", "two").refused(command.Refused, "")
 		require.Contains(t, o.call("", "note", "-as", "ada", "-question", "2", "-text", "Ask Eve.", "two").well(),
@@ -247,7 +247,7 @@ func TestN9ADecisionIsRememberedOnTheCommandLine(t *testing.T) {
 		o.call("", "reply", "-decision", "reject", "-remember", "1h", "r").refused(command.Misused, "-remember is set")
 		o.call("", "reply", "-decision", "approve", "-remember", "1h", "-most", "/eur=6", "r").refused(command.Misused,
 			"-most is \"/eur\" with the limit 6")
-		o.call("", "forget", "r").refused(command.Refused, "remembers 0 decisions")
+		o.call("", "forget", "r").refused(command.Refused, "no remembered decisions")
 
 		o.asks("two", payment, confirm)
 		o.call("", "reply", "-as", "ada", "-question", "1", "-decision", "approve", "-remember", "1h", "-same", "/eur",
@@ -257,7 +257,7 @@ func TestN9ADecisionIsRememberedOnTheCommandLine(t *testing.T) {
 		require.Contains(t, out, "interlude forget")
 		shown := lines[console.Shown](o.call("", "show", "-json", "two"))[0]
 		require.Equal(t, "ada", shown.Remembered[0].Actor)
-		o.call("", "forget", "-question", "2", "two").refused(command.Refused, "none about question 2")
+		o.call("", "forget", "-question", "2", "two").refused(command.Refused, "no decision about question 2")
 		require.Contains(t, o.call("", "forget", "-as", "bob", "two").well(), "no longer remembers")
 		require.Empty(t, lines[console.Shown](o.call("", "show", "-json", "two"))[0].Remembered)
 	})

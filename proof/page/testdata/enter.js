@@ -32,7 +32,7 @@ const fill = async (text) => {
   const leave = (box) => {
     const [control] = own(box, ":is(textarea, input, select)");
     if (box.matches(".choice")) {
-      if (!box.closest(".shapes:not(:scope)")) pick(box, ["Leave out"]);
+      if (!box.closest(".shapes:not(:scope)")) pick(box, ["No answer"]);
     } else if (control) {
       control.select();
       document.execCommand("delete");

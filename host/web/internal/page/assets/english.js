@@ -70,7 +70,8 @@ export const english = {
   sentWhen: "will be sent",
   undo: "Undo",
   undone: "Taken back. Nothing was sent.",
-  heldFor: (says, seconds) => `${visible(says, true)} will be sent in ${seconds} seconds. The key U takes it back.`,
+  heldFor: (says, seconds, keys) => `${visible(says, true)} will be sent in ${seconds} seconds.${keys
+    ? " The key U takes it back." : ""}`,
   heldReplies: (n) => `${n} answers wait. The last:`,
   notAccepted: "This answer was not accepted:",
   lookAgain: "Open it",
@@ -216,7 +217,7 @@ export const english = {
   types: { object: "Several fields", array: "List", string: "Text", number: "Number", integer: "Number",
     boolean: "Yes or no", any: "JSON" },
   variant: (n) => `Variant ${n}`,
-  leaveOut: "Leave out",
+  leaveOut: "No answer",
   fillOut: "Fill in",
   noValue: "No value (null)",
   emptyValue: "Send an empty text",

@@ -70,7 +70,8 @@ export const german = {
   sentWhen: "Versand",
   undo: "Rückgängig",
   undone: "Zurückgenommen. Es wurde nichts gesendet.",
-  heldFor: (says, seconds) => `${visible(says, true)} Versand in ${seconds} Sekunden. Die Taste U nimmt es zurück.`,
+  heldFor: (says, seconds, keys) => `${visible(says, true)} Versand in ${seconds} Sekunden.${keys
+    ? " Die Taste U nimmt es zurück." : ""}`,
   heldReplies: (n) => `${n} Antworten warten. Die letzte:`,
   notAccepted: "Diese Antwort wurde nicht angenommen:",
   lookAgain: "Öffnen",
@@ -218,7 +219,7 @@ export const german = {
   types: { object: "Mehrere Felder", array: "Liste", string: "Text", number: "Zahl", integer: "Zahl",
     boolean: "Ja oder nein", any: "JSON" },
   variant: (n) => `Variante ${n}`,
-  leaveOut: "Weglassen",
+  leaveOut: "Keine Angabe",
   fillOut: "Ausfüllen",
   noValue: "Kein Wert (null)",
   emptyValue: "Leeren Text senden",

@@ -7,7 +7,7 @@ import { Problem, newKey, postOnce, questionPath } from "./api.js";
 import { announce, button, h, prose, set } from "./dom.js";
 import { dropDraft, keepDraft, readDraft, unsent } from "./drafts.js";
 import { Exact } from "./exact.js";
-import { undoTime } from "./settings.js";
+import { settings, undoTime } from "./settings.js";
 import { until } from "./time.js";
 
 const most = 200; // replies remembered after they were sent
@@ -63,7 +63,7 @@ export function hold({ run, question, title, body, says, action = null }) {
   reply.at = new Date(Date.now() + pause).toISOString();
   reply.timer = setTimeout(() => deliver(reply), pause);
   become(reply, "held");
-  announce(T.heldFor(says, pause / 1000));
+  announce(T.heldFor(says, pause / 1000, settings.keys));
 }
 
 function add(key, reply) {
