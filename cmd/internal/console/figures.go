@@ -31,9 +31,9 @@ var statsVerb = command.Verb{
 
 var poolsVerb = command.Verb{
 	Name: "pools", Args: "[POOL]", Does: "list the pools, their slots and waiting runs, or change one",
-	More: "With POOL and -slots it creates the pool; -was, the number of slots that you saw, changes an existing one. " +
-		"The next turn on every node uses the new size. Fewer slots end no running turn. A host that configures the pool " +
-		"sets its own size again when it starts.",
+	More: "With POOL and -slots it creates the pool; -was, the number of slots that you saw, changes an existing " +
+		"one. The next turn on every node uses the new size. Fewer slots end no running turn. A host that configures " +
+		"the pool sets its own size again when it starts.",
 	Prepare: func(f *flag.FlagSet) command.Action {
 		db, asJSON := NewDatabase(f), jsonFlag(f)
 		var size poolSize
