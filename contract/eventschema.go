@@ -36,17 +36,32 @@ func envelopeProtocols() []string {
 	return schema.Properties.Version.Enum
 }
 
+// MetaMember precedes the members of the envelope's meta in Extension.Members.
+const MetaMember = "meta"
+
 // isOptionalMember reports whether the entry (see Extension.Members) names an optional member of an
 // event.
 func isOptionalMember(entry string) bool {
 	typ, member := SplitMember(entry)
+	if typ == MetaMember {
+		typ = ""
+	}
 	raw, ok := EventSchema(typ)
-	var schema struct {
+	type object struct {
 		Properties map[string]json.RawMessage
 		Required   []string
 	}
-	return ok && json.Unmarshal(raw, &schema) == nil && schema.Properties[member] != nil &&
-		!slices.Contains(schema.Required, member)
+	var schema object
+	if !ok || json.Unmarshal(raw, &schema) != nil {
+		return false
+	}
+	if typ == "" {
+		meta := schema.Properties[MetaMember]
+		if schema = (object{}); json.Unmarshal(meta, &schema) != nil {
+			return false
+		}
+	}
+	return schema.Properties[member] != nil && !slices.Contains(schema.Required, member)
 }
 
 func countPayloadSchemas() int {

@@ -159,7 +159,8 @@ type Payload struct {
 }
 
 // Extension lists the additions of a later protocol version: event types, events as triggers of a
-// change of state, and members of existing events, each as type, dot and member.
+// change of state, and members of existing events, each as type (MetaMember for the envelope's meta),
+// dot and member.
 type Extension struct {
 	ID           string   `json:"id"`
 	Protocol     string   `json:"protocol"`

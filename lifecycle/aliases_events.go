@@ -31,6 +31,9 @@ const (
 // Event is [fcmp.Event]: an event of a run.
 type Event = fcmp.Event
 
+// Cursor is [fcmp.Cursor]: a place in a run's log.
+type Cursor = fcmp.Cursor
+
 // Meta is [fcmp.Meta]: the place of an event within its attempt.
 type Meta = fcmp.Meta
 

@@ -50,8 +50,8 @@ var (
 	ErrUnknownPool = store.ErrUnknownPool
 	// ErrPoolChanged: another caller has changed the pool; the text has its size.
 	ErrPoolChanged = errors.New("lifecycle: pool has changed")
-	// ErrCursorBeyondEnd: the run has ended before the cursor, which belongs to another run, a pruned
-	// and resubmitted run, or a store that lost commits.
+	// ErrCursorBeyondEnd: the run does not have the event of the cursor, which belongs to another run
+	// or a pruned and resubmitted one, or was removed by a restore or a failover. Read from 0.
 	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
 	// ErrServing: Serve is already running for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")

@@ -23,7 +23,30 @@ const recheckAfter = 16
 // An error ends the sequence; call Events again with the Seq of the last event. The error is
 // ErrCursorBeyondEnd if the run has ended, or ends later, before the cursor. A slow follower delays
 // neither the run nor other followers.
+//
+// A restore may remove events that the sequence has yielded. The sequence then ends with
+// ErrCursorBeyondEnd as soon as the run has other events instead. A number does not say whether its
+// event was removed before the call: keep Event.Cursor and use EventsAfter.
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
+	return c.events(ctx, id, Cursor{Seq: after}, false)
+}
+
+// EventsAfter is Events from the cursor of an event. It yields ErrCursorBeyondEnd if the run does not
+// have that event: a restore removed it. Read from the zero Cursor then.
+func (c *Client) EventsAfter(ctx context.Context, id string, after Cursor) iter.Seq2[Event, error] {
+	return c.events(ctx, id, after, after.Seq > 0)
+}
+
+// CheckCursor returns ErrCursorBeyondEnd if the run does not have the event of the cursor.
+func (c *Client) CheckCursor(ctx context.Context, id string, after Cursor) error {
+	if _, err := c.Get(ctx, id); err != nil {
+		return err
+	}
+	r := eventReader{client: c, id: id, after: after.Seq, incarnation: after.Incarnation}
+	return r.checkCursor(ctx)
+}
+
+func (c *Client) events(ctx context.Context, id string, after Cursor, exact bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := c.checkRun(ctx, id); err != nil {
 			yield(Event{}, err)
@@ -35,9 +58,15 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 		}
 		f := c.hub.followEvents(id)
 		defer f.close()
-		r := eventReader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,
-			checkEnd: true}
+		r := eventReader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after.Seq,
+			incarnation: after.Incarnation, exact: exact, fromStore: true, checkEnd: true}
 		defer r.poller.Stop()
+		if exact {
+			if err := r.checkCursor(ctx); err != nil {
+				yield(Event{}, err)
+				return
+			}
+		}
 		for {
 			page, err := r.next(ctx)
 			if err != nil {
@@ -53,6 +82,10 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 					yield(Event{}, fmt.Errorf("lifecycle: event %d of run %s: %w", stored.Seq, id, err))
 					return
 				}
+				if err := r.checkFollows(ctx, &event); err != nil {
+					yield(Event{}, err)
+					return
+				}
 				if !yield(event, nil) || event.Terminal() {
 					return
 				}
@@ -65,13 +98,16 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 // eventReader reads a run's events for one follower: from the store until it has all, then from
 // hints, and from the store at least once per poll, since hints may be lost.
 type eventReader struct {
-	client    *Client
-	follower  *follower
-	poller    node.Poller
-	id        string
-	after     uint64
-	fromStore bool // the next read is from the store, without waiting for a hint
-	ended     bool // the run has ended, and the cursor is at its last event
+	client   *Client
+	follower *follower
+	poller   node.Poller
+	id       string
+	after    uint64
+	// incarnation belongs to the event at the cursor, if exact.
+	incarnation uint64
+	exact       bool
+	fromStore   bool // the next read is from the store, without waiting for a hint
+	ended       bool // the run has ended, and the cursor is at its last event
 	// checkEnd: the next read from the store also checks whether the run has ended; false once the
 	// run's last event is known to come after the cursor.
 	checkEnd   bool
@@ -138,5 +174,42 @@ func (r *eventReader) findEnd(ctx context.Context) (last uint64, _ error) {
 	}
 	r.ended = run.State.Terminal() && r.after == run.Seq
 	r.checkEnd = r.after > run.Seq
+	if r.ended && r.exact {
+		return run.Seq, r.checkCursor(ctx)
+	}
 	return run.Seq, nil
+}
+
+// checkFollows checks the cursor before an event of another incarnation: the event at the cursor may
+// have been removed by the restore between them.
+func (r *eventReader) checkFollows(ctx context.Context, next *Event) error {
+	if r.exact && next.Meta.Incarnation != r.incarnation {
+		if err := r.checkCursor(ctx); err != nil {
+			return err
+		}
+	}
+	r.exact, r.incarnation = true, next.Meta.Incarnation
+	return nil
+}
+
+// checkCursor checks that the run has the event at the cursor.
+func (r *eventReader) checkCursor(ctx context.Context) error {
+	if r.after == 0 {
+		return nil
+	}
+	page, err := r.client.proc.Store.Events(ctx, r.id, r.after-1, 1)
+	if err != nil {
+		return fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
+	}
+	var event Event
+	if len(page) > 0 {
+		if event, err = fcmp.Decode(page[0].Body); err != nil {
+			return fmt.Errorf("lifecycle: event %d of run %s: %w", r.after, r.id, err)
+		}
+	}
+	if want := (Cursor{Seq: r.after, Incarnation: r.incarnation}); event.Cursor() != want {
+		return fmt.Errorf("%w: run %s has no event %s, which a restore may have removed: read from 0",
+			ErrCursorBeyondEnd, r.id, want)
+	}
+	return nil
 }

@@ -73,9 +73,6 @@ type FeedEvent struct {
 	done store.FeedPosition
 }
 
-// ID is "run/seq", unique unless a run is submitted again under its id after it was pruned.
-func (e FeedEvent) ID() string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
-
 // Ack acknowledges this event and all before it, in a short transaction. After an error the event may
 // come again. ErrFeedTaken: another reader has taken over.
 func (e FeedEvent) Ack(ctx context.Context) error {

@@ -267,6 +267,8 @@ type Commit struct {
 	// Events are the new events; their Seq continue from the stored ones without a gap and end at
 	// Run.Seq.
 	Events []Event
+	// Marker marks the events with the store's incarnation; nil leaves them as they are.
+	Marker Marker
 	// Settled are the interactions that this commit settles, by number: at most one for a single
 	// question, and at most one with an idempotency key.
 	Settled []interaction.Record
@@ -277,6 +279,17 @@ type Commit struct {
 	Journal []interaction.JournalEntry
 
 	bodies []byte // of the events added by AddEvent, joined
+}
+
+// Marker marks events with an incarnation.
+//
+// A store whose data may be restored keeps a number, the incarnation: 0 at first, and larger after
+// each restore or failover that may have lost commits. Within the transaction that writes events it
+// marks them, unless the incarnation is 0. So an event never has the id of a lost one, although it
+// may have its number.
+type Marker interface {
+	// Mark returns an event's body with the incarnation, in new memory. It is pure.
+	Mark(body []byte, incarnation uint64) []byte
 }
 
 const usualBodies = 512

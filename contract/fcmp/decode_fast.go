@@ -21,7 +21,7 @@ func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	}
 	e = Event{
 		ProtocolVersion: protocol, RunID: string(w.run), Seq: w.seq, Engine: string(w.engine), Type: typ,
-		Data: bytes.Clone(w.data), Meta: Meta{Attempt: int(w.attempt), LocalSeq: w.localSeq},
+		Data: bytes.Clone(w.data), Meta: Meta{int(w.attempt), w.localSeq, w.incarnation},
 	}
 	if e.TS.UnmarshalText(w.ts) != nil || e.header().check() != nil {
 		return Event{}, nil, false
@@ -32,7 +32,7 @@ func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 // written is an event as written in its body. The slices share the body's memory.
 type written struct {
 	protocol, run, ts, engine, typ, data []byte
-	seq, attempt, localSeq               uint64
+	seq, attempt, localSeq, incarnation  uint64
 }
 
 // readWritten splits an event in exactly the form that Encode writes; it returns false for any
@@ -46,6 +46,11 @@ func readWritten(body []byte) (w written, ok bool) {
 	w.attempt = c.number()
 	c.skip(`,"local_seq":`)
 	w.localSeq = c.number()
+	if bytes.HasPrefix(c.rest, []byte(incarnationKey)) {
+		c.skip(incarnationKey)
+		w.incarnation = c.number()
+		c.lost = c.lost || w.incarnation == 0
+	}
 	c.skip(`}}`)
 	return w, !c.lost && len(c.rest) == 0
 }

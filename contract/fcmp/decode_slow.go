@@ -112,7 +112,7 @@ func codeUnit(body []byte, i int) uint64 {
 // schema.
 var (
 	envelopeMembers = []string{"protocol_version", "run_id", "seq", "ts", "engine", "type", "data", "meta"}
-	metaMembers     = []string{"attempt", "local_seq"}
+	metaMembers     = []string{"attempt", "local_seq", "incarnation"}
 )
 
 // exactNames refuses members that the envelope does not have. encoding/json would take "SEQ" for

@@ -2,6 +2,7 @@ package fcmp
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -16,7 +17,11 @@ type Header struct {
 	Engine   string
 	Attempt  int    // 0 before the first turn
 	LocalSeq uint64 // from 1 within the attempt
+	// Incarnation is 0 before the first restore of the data; at most MaxIncarnation.
+	Incarnation uint64
 }
+
+func (h Header) meta() Meta { return Meta{h.Attempt, h.LocalSeq, h.Incarnation} }
 
 // maxEngine is the longest engine name in bytes.
 const maxEngine = 256
@@ -84,7 +89,7 @@ func (w *writer) encode(h Header, p Payload) error {
 }
 
 func (w *writer) event(h Header, p Payload) {
-	w.b = append(append(w.b, `{"protocol_version":"`...), protocolOf(p)...)
+	w.b = append(append(w.b, `{"protocol_version":"`...), max(protocolOf(p), protocolOfMeta(h.meta()))...)
 	w.b = append(w.b, `","run_id":"`...)
 	w.b = append(w.b, h.RunID...)
 	w.b = strconv.AppendUint(append(w.b, `","seq":`...), h.Seq, 10)
@@ -96,7 +101,35 @@ func (w *writer) event(h Header, p Payload) {
 	p.write(w)
 	w.b = strconv.AppendInt(append(w.b, `,"meta":{"attempt":`...), int64(h.Attempt), 10)
 	w.b = strconv.AppendUint(append(w.b, `,"local_seq":`...), h.LocalSeq, 10)
-	w.b = append(w.b, "}}"...)
+	w.b = append(w.b, endOfMeta(h.Incarnation)...)
+}
+
+const incarnationKey = `,"incarnation":`
+
+// endOfMeta is the part of an event after its local_seq.
+func endOfMeta(incarnation uint64) string {
+	if incarnation == 0 {
+		return "}}"
+	}
+	return incarnationKey + strconv.FormatUint(incarnation, 10) + "}}"
+}
+
+// Mark returns an encoded event with another incarnation, in new memory; the body itself if it is
+// not in the form that Encode writes. Stores call it, because only the transaction that writes the
+// event knows the incarnation.
+func Mark(body []byte, incarnation uint64) []byte {
+	e, _, ok := scanEvent(body)
+	p := newPayload(e.Type)
+	if !ok || json.Unmarshal(e.Data, p) != nil {
+		return body
+	}
+	protocol := max(protocolOf(p), protocolOfMeta(Meta{Incarnation: incarnation}))
+	from := len(`{"protocol_version":"`)
+	to := len(body) - len(endOfMeta(e.Meta.Incarnation))
+	marked := make([]byte, 0, len(body)+len(incarnationKey)+len("9007199254740991"))
+	marked = append(append(marked, body[:from]...), protocol...)
+	marked = append(marked, body[from+len(e.ProtocolVersion):to]...)
+	return append(marked, endOfMeta(incarnation)...)
 }
 
 func (h Header) check() error {
@@ -113,6 +146,8 @@ func (h Header) check() error {
 		return errors.New("meta.attempt counts from 0")
 	case h.LocalSeq < 1:
 		return errors.New("meta.local_seq counts from 1")
+	case h.Incarnation > MaxIncarnation:
+		return fmt.Errorf("meta.incarnation is above %d", uint64(MaxIncarnation))
 	}
 	return nil
 }

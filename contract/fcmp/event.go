@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,7 +25,13 @@ type Meta struct {
 	Attempt int `json:"attempt"`
 	// LocalSeq counts the events of the attempt, from 1.
 	LocalSeq uint64 `json:"local_seq"`
+	// Incarnation is the number of the data's last restore before the event, larger with each; 0
+	// before the first. Events of the log with other numbers may have the same Seq: they were lost.
+	Incarnation uint64 `json:"incarnation,omitempty"`
 }
+
+// MaxIncarnation is the largest incarnation, which every reader of JSON reads exactly.
+const MaxIncarnation = 1<<53 - 1
 
 // Event is one FCMP event.
 type Event struct {
@@ -56,7 +64,39 @@ func Decode(body []byte) (Event, error) {
 
 func (e Event) header() Header {
 	return Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
-		LocalSeq: e.Meta.LocalSeq}
+		LocalSeq: e.Meta.LocalSeq, Incarnation: e.Meta.Incarnation}
+}
+
+// ID is "run/seq", or with an incarnation "run/seq@incarnation". It is unique, also among events that
+// a restore removed, unless a run is submitted again under its id after it was pruned.
+func (e Event) ID() string { return e.RunID + "/" + e.Cursor().String() }
+
+// Cursor is the event's place in its run.
+func (e Event) Cursor() Cursor { return Cursor{e.Seq, e.Meta.Incarnation} }
+
+// Cursor is a place in a run's log: after the event with this number and incarnation. The zero Cursor
+// is before the first event.
+type Cursor struct{ Seq, Incarnation uint64 }
+
+// String returns "seq", or "seq@incarnation" with an incarnation.
+func (c Cursor) String() string {
+	text := strconv.FormatUint(c.Seq, 10)
+	if c.Incarnation > 0 {
+		text += "@" + strconv.FormatUint(c.Incarnation, 10)
+	}
+	return text
+}
+
+// ParseCursor reads the form of Cursor.String. The error matches ErrEvent.
+func ParseCursor(text string) (c Cursor, err error) {
+	seq, incarnation, found := strings.Cut(text, "@")
+	if c.Seq, err = strconv.ParseUint(seq, 10, 63); err == nil && found {
+		c.Incarnation, err = strconv.ParseUint(incarnation, 10, 63)
+	}
+	if err != nil || c.Incarnation > MaxIncarnation {
+		return Cursor{}, fmt.Errorf("%w: %.80q is no cursor, want seq or seq@incarnation", ErrEvent, text)
+	}
+	return c, nil
 }
 
 // Decode reads the data into a payload struct of this package.

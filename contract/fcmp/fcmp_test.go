@@ -359,3 +359,41 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 	})
 }
+
+// F8: an event of a restored store is an event with an incarnation and the version that has it, in
+// both decoders; marking it again, or back to none, gives what encoding gives.
+func TestF8MarkedEventsAreEncodedOnes(t *testing.T) {
+	for _, p := range []Payload{&MessageFinal{Text: "x"}, &Blocked{Code: "ENGINE_FAILED", Message: "x"}} {
+		h := Header{RunID: "r", Seq: 7, TS: time.Unix(1, 0), Engine: "e", Attempt: 1, LocalSeq: 2}
+		plain, err := Encode(h, p)
+		require.NoError(t, err)
+		body := plain
+		for _, n := range []uint64{1, 1_800_000_000_000_000, MaxIncarnation, 1_800_000_000_000_000, 0} {
+			h.Incarnation = n
+			want, err := Encode(h, p)
+			require.NoError(t, err)
+			body = Mark(body, n)
+			require.Equal(t, string(want), string(body))
+			e, err := Verify(body)
+			require.NoError(t, err)
+			require.Equal(t, n, e.Meta.Incarnation)
+			slow, err := decodeSlow(body)
+			require.NoError(t, err)
+			require.Equal(t, slow, e)
+			at, err := ParseCursor(e.Cursor().String())
+			require.NoError(t, err)
+			require.Equal(t, Cursor{7, n}, at)
+			require.Equal(t, n > 0, e.ProtocolVersion == "fcmp/1.6")
+			require.Equal(t, n > 0, strings.Contains(e.ID(), "@"), e.ID())
+		}
+		require.Equal(t, string(plain), string(body))
+	}
+	require.Equal(t, "{}", string(Mark([]byte("{}"), 1)))
+	_, err := Encode(Header{RunID: "r", Seq: 1, TS: time.Unix(1, 0), Engine: "e", LocalSeq: 1,
+		Incarnation: MaxIncarnation + 1}, &MessageFinal{Text: "x"})
+	require.Error(t, err)
+	for _, text := range []string{"", "x", "-1", "1@", "@1", "1@x", "1@2@3", "1@9007199254740992"} {
+		_, err := ParseCursor(text)
+		require.ErrorIs(t, err, ErrEvent, text)
+	}
+}

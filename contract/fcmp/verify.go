@@ -61,7 +61,7 @@ func verifyFast(body []byte) (Event, bool) {
 	w := newWriter()
 	defer w.free()
 	p.write(w)
-	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == protocolOf(p)
+	return e, !w.bad && bytes.Equal(w.b, e.Data) && e.ProtocolVersion == e.neededProtocol(p)
 }
 
 // verify checks an event against the schemas. It specifies verifyFast, and unlike it explains
@@ -91,6 +91,8 @@ func (e Event) verify(body []byte) error {
 	return e.validateProtocol()
 }
 
+func (e Event) neededProtocol(p Payload) string { return max(protocolOf(p), protocolOfMeta(e.Meta)) }
+
 // validateProtocol returns an error unless a valid event has the lowest protocol version that can
 // express it.
 func (e Event) validateProtocol() error {
@@ -98,7 +100,7 @@ func (e Event) validateProtocol() error {
 	if err := json.Unmarshal(e.Data, p); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
-	if want := protocolOf(p); e.ProtocolVersion != want {
+	if want := e.neededProtocol(p); e.ProtocolVersion != want {
 		return fmt.Errorf("%w: protocol_version is %q; this event needs %q", ErrEvent, e.ProtocolVersion, want)
 	}
 	return nil

@@ -186,6 +186,16 @@ func protocols(s *source, l *contract.Lifecycle) {
 	}
 	s.linef("case *StateChanged:\nreturn ProtocolOf(TypeStateChanged, p.Trigger)\n}")
 	s.linef("return ProtocolOf(p.Type(), \"\")\n}\n")
+	s.linef("// protocolOfMeta returns the lowest version of the protocol that can express the meta.")
+	s.linef("func protocolOfMeta(m Meta) string {")
+	for _, e := range slices.Backward(l.Extensions) {
+		for _, m := range e.Members {
+			if of, member := contract.SplitMember(m); of == contract.MetaMember {
+				s.linef("if m.%s != 0 { // %s\nreturn %q\n}", fieldName(member), e.ID, e.Protocol)
+			}
+		}
+	}
+	s.linef("return Protocol\n}\n")
 }
 
 // extensionCases writes, for each extension that has such words, a case that returns its version.

@@ -59,6 +59,7 @@ type follower struct {
 
 	run    string
 	cursor uint64
+	last   lifecycle.Cursor // of the last event that was read
 	enough func(*View) bool
 	view   View
 	yield  func(Step, error) bool
@@ -89,7 +90,11 @@ func (f *follower) read(ctx context.Context) bool {
 		until, stop = context.WithTimeout(ctx, max(recheck.Sub(f.client.Now()), 0)+time.Millisecond)
 	}
 	defer stop()
-	for event, err := range f.client.Events(until, f.run, f.cursor) {
+	events := f.client.Events(until, f.run, f.cursor)
+	if f.last.Seq == f.cursor {
+		events = f.client.EventsAfter(until, f.run, f.last)
+	}
+	for event, err := range events {
 		switch {
 		case err == nil:
 		case until.Err() != nil && ctx.Err() == nil: // a claim has ended, or a question is visible
@@ -101,7 +106,7 @@ func (f *follower) read(ctx context.Context) bool {
 			f.yield(Step{}, err)
 			return false
 		}
-		f.cursor = event.Seq
+		f.cursor, f.last = event.Seq, event.Cursor()
 		if !f.yield(Step{Event: &event}, nil) {
 			return false
 		}

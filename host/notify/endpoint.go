@@ -160,7 +160,7 @@ func (e *endpoint) send(ctx context.Context, c Claimed) {
 	defer cancel()
 	var after *AfterError
 	errors.As(err, &after)
-	logger := e.logger.With("notice", c.ID(), "attempt", c.Attempt)
+	logger := e.logger.With("notice", c.Key().ID(), "attempt", c.Attempt)
 	var stored error
 	switch {
 	case pause > 0:
@@ -222,11 +222,11 @@ const abandonAfter = 5 * time.Second
 // attempt calls the sender. A call that does not return counts towards the endpoint's Concurrency
 // until Serve ends, which limits hung calls.
 func (e *endpoint) attempt(ctx context.Context, c Claimed) (err error) {
-	n := Notice{ID: c.ID(), Endpoint: e.Name, Attempt: c.Attempt}
+	n := Notice{Endpoint: e.Name, Attempt: c.Attempt}
 	if err := json.Unmarshal(c.Body, &n.Event); err != nil {
 		return Permanent(fmt.Errorf("notify: stored event: %w", err))
 	}
-	n.ID = eventID(n.Event)
+	n.ID = n.Event.ID()
 	if n.Summary, err = e.summary(ctx, n); err != nil {
 		return err
 	}
@@ -279,8 +279,6 @@ func (e *endpoint) call(ctx context.Context, n Notice, sent chan<- error) {
 	}()
 	err = e.Sender.Send(ctx, n)
 }
-
-func eventID(e lifecycle.Event) string { return fmt.Sprintf("%s/%d", e.RunID, e.Seq) }
 
 // pause returns the pause after an attempt: from half of the exponential backoff (share 0) to all
 // of it (share 1).

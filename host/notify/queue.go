@@ -2,11 +2,13 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // Queue stores the notices that were read from a feed and not yet accepted, and the dead letters.
@@ -17,8 +19,8 @@ import (
 // time. The caller retries after every error.
 type Queue interface {
 	// Add adds pending notices that are due now. An existing notice with the same body, pending or
-	// dead, is kept. A different body means that the run was pruned and submitted again: the notice
-	// is replaced.
+	// dead, is kept. A different body means that the run was pruned and submitted again, or that a
+	// restore removed the event: the notice is replaced.
 	Add(ctx context.Context, endpoint string, entries []Entry, now time.Time) error
 	// Claim returns up to n pending notices that are due. It makes each due again at until, and
 	// increments its attempt. Only the lowest-numbered pending notice of each run can be claimed.
@@ -58,14 +60,15 @@ func (k Key) less(other Key) bool {
 	return k.RunID < other.RunID || k.RunID == other.RunID && k.Seq < other.Seq
 }
 
-// ParseID returns the key of a notice's ID.
+// ParseID returns the key of a notice's ID. A queue has one notice of a key, so it needs no
+// incarnation.
 func ParseID(id string) (Key, error) {
 	i := strings.LastIndexByte(id, '/')
-	seq, err := strconv.ParseUint(id[i+1:], 10, 63)
+	at, err := fcmp.ParseCursor(id[i+1:])
 	if i < 1 || err != nil {
 		return Key{}, fmt.Errorf("notify: notice ID %.80q is invalid, want run/seq", id)
 	}
-	return Key{RunID: id[:i], Seq: seq}, nil
+	return Key{RunID: id[:i], Seq: at.Seq}, nil
 }
 
 // Entry is a notice to be added to a queue.
@@ -79,8 +82,14 @@ type Entry struct {
 // Key is the notice's key.
 func (e Entry) Key() Key { return Key{e.RunID, e.Seq} }
 
-// ID is "run/seq".
-func (e Entry) ID() string { return e.Key().ID() }
+// ID is the event's ID.
+func (e Entry) ID() string {
+	var event fcmp.Event
+	if json.Unmarshal(e.Body, &event) != nil || event.Seq != e.Seq {
+		return e.Key().ID()
+	}
+	return event.ID()
+}
 
 // Claimed is a notice with an attempt in progress.
 type Claimed struct {

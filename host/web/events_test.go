@@ -121,6 +121,26 @@ func TestL3AReconnectGoesOnAfterTheLastEventAndStopsAtTheEnd(t *testing.T) {
 	require.Equal(t, "NOT_FOUND", w.send("GET", "/runs/nobodys/events", "ada", "").code(t))
 }
 
+// R5: a reader whose last event was lost in a restore is refused, by the ids of server-sent events and
+// by after. A bare number in after says only where to begin.
+func TestR5AReaderOfALostEventIsRefused(t *testing.T) {
+	w := openFor(t)
+	w.submit("r", "Ship?", "ada")
+	for _, c := range []struct {
+		path, id string
+		status   int
+	}{
+		{"", "3", http.StatusOK}, {"?after=3@0", "", http.StatusOK}, {"?after=3", "", http.StatusOK},
+		{"", "3@1800000000000000", http.StatusGone}, {"?after=3@1800000000000000", "", http.StatusGone},
+		{"?after=900", "", http.StatusGone}, {"?after=900@0", "", http.StatusGone},
+		{"", "3@x", http.StatusBadRequest}, {"?after=x", "", http.StatusUnprocessableEntity},
+	} {
+		f := w.stream("/runs/r/events"+c.path, "ada", "Last-Event-ID", c.id)
+		require.Equal(t, c.status, f.res.StatusCode, c)
+		f.res.Body.Close()
+	}
+}
+
 func TestL3AQuietStreamShowsThatItIsAliveAndAsksAgainWhoMayView(t *testing.T) {
 	var revoked atomic.Bool
 	w := open(t, lifecycle.Config{Authorize: func(_ context.Context, a lifecycle.Access) error {

@@ -478,3 +478,34 @@ func TestL3TheReadmesPicture(t *testing.T) {
 		ada.picture("page-" + scheme)
 	}
 }
+
+// R5: a restore removed the last event that the page has shown: the server refuses its cursor, and the
+// page loads everything again.
+func TestR5ThePageLoadsARestoredRunAgain(t *testing.T) {
+	var gone atomic.Bool
+	again := make(chan struct{}, 100)
+	w := openWorld(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			after := r.FormValue("after") + r.Header.Get("Last-Event-ID")
+			if gone.Load() && strings.HasSuffix(r.URL.Path, "/runs/r/events") && after != "0" {
+				http.Error(rw, "", http.StatusGone)
+				return
+			}
+			if gone.Load() && r.URL.Path == "/desk/" {
+				again <- struct{}{}
+			}
+			next.ServeHTTP(rw, r)
+		})
+	})
+	w.ask(lifecycle.Spec{ID: "r"}, openText("What shall the headline be?"))
+	ada := w.open("ada", "#/runs/r")
+	ada.sees("I have read what there is about r.")
+	gone.Store(true)
+	w.unplug()
+	w.plugIn()
+	select {
+	case <-again:
+	case <-time.After(patience):
+		require.Fail(t, "the page is not loaded again")
+	}
+}

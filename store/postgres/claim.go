@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []stor
 			return c.claimed, errors.Join(c.failures...), nil
 		case errors.Is(err, store.ErrStaleEpoch):
 			return nil, nil, err
+		case errors.Is(err, errOldIncarnation) && try < maxTries:
 		case !lostRace(err) || try == maxTries:
 			return nil, nil, fmt.Errorf("postgres: claim: %w", explain(err))
 		}
@@ -222,10 +224,18 @@ func (c *claimTx) commit(ctx context.Context) error {
 	}
 	c.claimed = c.claimed[:0]
 	for i, p := range c.commits {
-		if p.written { // always, since its row is locked
+		if p.written { // its row is locked: all are, unless the incarnation is old
 			c.claimed = append(c.claimed, store.Claimed{Run: p.Run.Clone(), Spec: slices.Clone(c.specs[i])})
 		}
 	}
 	c.finishWritten(c.commits)
+	if len(c.claimed) == 0 && len(c.commits) > 0 {
+		if changed, err := c.loadIncarnation(ctx, c.conn); err != nil || changed {
+			return cmp.Or(err, errOldIncarnation)
+		}
+	}
 	return nil
 }
+
+// errOldIncarnation: nothing was written, because the events had an old incarnation.
+var errOldIncarnation = fmt.Errorf("%w: the database was restored, or its server promoted", ErrSerialization)

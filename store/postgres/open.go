@@ -71,11 +71,13 @@ type Store struct {
 	locked     lockedRuns
 	counters   groupcommit.Counters
 	clock      clock
-	hosts      *hosts       // of the pool; nil unless it was configured by ConfigurePool
-	promotedAt atomic.Int64 // microseconds, by the server's clock; 0: no promotion was seen
-	watchers   store.Watchers
-	notifier   *notifier
-	unfilled   bool // when it was opened
+	// incarnation marks the events of the next write: see restored.go.
+	incarnation atomic.Uint64
+	hosts       *hosts       // of the pool; nil unless it was configured by ConfigurePool
+	promotedAt  atomic.Int64 // microseconds, by the server's clock; 0: no promotion was seen
+	watchers    store.Watchers
+	notifier    *notifier
+	unfilled    bool // when it was opened
 
 	confirmPermits chan struct{}
 
@@ -177,6 +179,9 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.notifier = newNotifier(s)
 	err = s.prepareSchema(ctx)
+	if err == nil {
+		err = s.openIncarnation(ctx)
+	}
 	if err == nil {
 		err = s.forgetOnPromotion(ctx)
 	}

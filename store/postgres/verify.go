@@ -97,6 +97,9 @@ type snapshot struct {
 	keyUsed    bool // an earlier reply of the run had the commit's idempotency key
 	poolExists bool
 	departed   *int64 // departure time of the node that parked the run
+	// incarnation is the database's, unless the server's timeline has changed.
+	incarnation     uint64
+	timelineChanged bool
 }
 
 // snapshotText asks for a used key by a LIMIT instead of EXISTS, which some versions of PostgreSQL
@@ -106,7 +109,8 @@ var snapshotText = sql(`SELECT coalesce(r.n, 0), s.record,
 		(SELECT true FROM interlude.settled WHERE settled.run = r.n AND settled.key = v.key LIMIT 1) IS NOT NULL,
 		EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool),
 		CASE WHEN s.owner IS NOT NULL AND NOT s.slot
-			THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END
+			THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END,
+		` + incarnationOf + `, ` + timelineChanged + `
 	FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY AS v (id, node, key, pool, i)
 	LEFT JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r ON true
 	LEFT JOIN LATERAL (SELECT record, owner, slot FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
@@ -130,11 +134,18 @@ func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, c
 	}
 	snapshots, err := queryAfter(ctx, q, settings, s.texts[snapshotText],
 		func(row pgx.CollectableRow) (v snapshot, _ error) {
-			err := row.Scan(&v.row, &v.record, &v.registered, &v.keyUsed, &v.poolExists, &v.departed)
+			err := row.Scan(&v.row, &v.record, &v.registered, &v.keyUsed, &v.poolExists, &v.departed, &v.incarnation,
+				&v.timelineChanged)
 			return v, err
 		}, ids, nodes, keys, pools)
-	if err == nil && len(snapshots) != len(commits) {
+	switch {
+	case err != nil:
+	case len(snapshots) != len(commits):
 		err = fmt.Errorf("%w: %d rows for %d runs", store.ErrCorrupt, len(snapshots), len(commits))
+	case snapshots[0].timelineChanged:
+		_, err = s.loadIncarnation(ctx, q)
+	default:
+		s.incarnation.Store(snapshots[0].incarnation)
 	}
 	return snapshots, err
 }

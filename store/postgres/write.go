@@ -63,7 +63,7 @@ func createStatement(one bool) string {
 				last, bodies, engine)
 		), run AS (
 			INSERT INTO interlude.runs (id, created_at, labels, spec) SELECT id, created_at, labels::text[], spec FROM v
-			WHERE EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool)
+			WHERE EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool) AND ` + isCurrent(16) + `
 			ON CONFLICT (id) DO NOTHING RETURNING n, id
 		), made AS MATERIALIZED (
 			SELECT run.n, v.* FROM run JOIN v ON v.id = run.id
@@ -114,7 +114,7 @@ func updateStatement(k updateKind) string {
 		lock = nodeLock
 	}
 	if k.usage {
-		arguments = `, $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[]`
+		arguments = `, $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[]`
 		columns = `, attempt, input, output, cost, worked`
 		insert = `, usage AS (
 			INSERT INTO interlude.usage (run, attempt, input, output, cost, worked)
@@ -122,9 +122,9 @@ func updateStatement(k updateKind) string {
 		)`
 	}
 	if k.several {
-		further, first := `unnest($23::bigint[], $24::bigint[], $25::bytea[])`, 26
+		further, first := `unnest($24::bigint[], $25::bigint[], $26::bytea[])`, 27
 		if k.usage {
-			further, first = `unnest($28::bigint[], $29::bigint[], $30::bytea[])`, 31
+			further, first = `unnest($29::bigint[], $30::bigint[], $31::bytea[])`, 32
 		}
 		insert += `, further AS (
 			INSERT INTO interlude.settled (run, id, record) SELECT f.run, f.question, f.record
@@ -151,7 +151,7 @@ func updateStatement(k updateKind) string {
 			AS v (n, expect, state, queued_at, engine, delayed_until, slot, owner, epoch, asked_at, deadline,
 				finished_at, record, node, held, first, last,
 				bodies, question, key, settled, recovered` + columns + `)
-			WHERE s.n = v.n AND s.version = v.expect
+			WHERE s.n = v.n AND s.version = v.expect AND ` + isCurrent(23) + `
 				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes
 					WHERE nodes.id = v.node ` + lock + `))
 				AND (v.key IS NULL OR (SELECT true FROM interlude.settled WHERE settled.run = v.n
@@ -326,11 +326,13 @@ func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int
 
 func (s *Store) queueCreates(b *pgx.Batch, commits []*pendingCommit) {
 	var c createColumns
+	incarnation := s.incarnation.Load()
 	for _, p := range commits {
+		p.Mark(incarnation)
 		c.add(p)
 	}
 	columns := []any{c.id, c.createdAt, c.labels, c.spec, c.pool, c.state, c.key, c.priority, c.queuedAt, c.ready,
-		c.delayedUntil, c.record, c.last, c.bodies, c.engine}
+		c.delayedUntil, c.record, c.last, c.bodies, c.engine, int64(incarnation)}
 	text := createText
 	if len(commits) == 1 {
 		onlyRow(columns)
@@ -342,7 +344,9 @@ func (s *Store) queueCreates(b *pgx.Batch, commits []*pendingCommit) {
 func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	var u updateColumns
 	k := updateKind{one: len(commits) == 1}
+	incarnation := s.incarnation.Load()
 	for _, p := range commits {
+		p.Mark(incarnation)
 		u.add(p)
 		k.fenced, k.usage = k.fenced || p.Fence != nil, k.usage || p.Usage != nil
 	}
@@ -352,7 +356,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	k.fenced = k.fenced || k.usage
 	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.engine, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
-		u.settled, u.recovered}
+		u.settled, u.recovered, int64(incarnation)}
 	if k.usage {
 		for _, p := range commits {
 			u.usage.add(p)

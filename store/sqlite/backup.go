@@ -36,7 +36,7 @@ func (s *Store) backup(ctx context.Context, path string) error {
 			}
 			return s.present.check()
 		})
-	})
+	}, nil)
 }
 
 func vacuumInto(ctx context.Context, from, to string) (err error) {
@@ -60,7 +60,8 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 // by page and does not change it. No file may exist at path, path-wal or path-shm: SQLite would
 // apply another database's leftovers as this one's newest changes. The error then matches
 // fs.ErrExist; stop every process that has the old file open, and move all three away. A file that
-// is foreign, newer or damaged is refused as by Open. The next Open migrates an older one.
+// is foreign, newer or damaged is refused as by Open. The next Open migrates an older one. The copy
+// is marked as by Restored.
 func Restore(ctx context.Context, backup, path string) error {
 	if err := restore(ctx, backup, path); err != nil {
 		return fmt.Errorf("sqlite: restore %s from %s: %w", path, backup, explain(err))
@@ -89,12 +90,13 @@ func restore(ctx context.Context, backup, path string) error {
 			err = ErrNotDatabase
 		}
 		return errors.Join(err, to.Close())
-	})
+	}, markFileRestored)
 }
 
 // place creates a file at path: fill writes a database into an empty file in the same folder, which
-// is checked, flushed, and renamed last, so that a file at path is always complete.
-func place(path string, fill func(partial string) error) (err error) {
+// is checked, changed by finish unless that is nil, flushed, and renamed last, so that a file at path
+// is always complete.
+func place(path string, fill, finish func(partial string) error) (err error) {
 	if path, err = filepath.Abs(path); err != nil { // a file URI takes the first part of a relative path for a host
 		return err
 	}
@@ -115,6 +117,11 @@ func place(path string, fill func(partial string) error) (err error) {
 	}
 	if err := checkWhole(partial); err != nil {
 		return err
+	}
+	if finish != nil {
+		if err := finish(partial); err != nil {
+			return err
+		}
 	}
 	if err := flushFile(partial); err != nil {
 		return err

@@ -33,6 +33,8 @@ type writeCache struct {
 	departed map[string]time.Time // departure time by node id; zero: not gone
 	watched  *time.Time           // until when another open store watches; nil when not loaded
 	feeds    *feedState           // nil when not loaded
+
+	incarnation *uint64 // nil when not loaded
 }
 
 type storedRun struct {
@@ -63,7 +65,7 @@ func (c *writeCache) clear() {
 	c.mu.Lock()
 	c.runs.Clear()
 	c.mu.Unlock()
-	c.pools, c.nodes, c.departed, c.watched, c.feeds = nil, nil, nil, nil, nil
+	c.pools, c.nodes, c.departed, c.watched, c.feeds, c.incarnation = nil, nil, nil, nil, nil, nil
 }
 
 func (c *writeCache) run(id string) (storedRun, bool) {

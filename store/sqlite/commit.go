@@ -155,6 +155,9 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 		}
 		return refuse.UnknownPool(r.Pool), err
 	}
+	if err := w.mark(e); err != nil {
+		return nil, err
+	}
 	c := columnsOf(r)
 	var inlineSpec driver.Value
 	if len(e.Spec) <= maxInline {
@@ -209,6 +212,9 @@ func (w *writer) create(e *entry.Entry) (refused, _ error) {
 }
 
 func (w *writer) update(prev storedRun, e *entry.Entry) error {
+	if err := w.mark(e); err != nil {
+		return err
+	}
 	t, err := w.appendEvents(prev.row, prev.tail, e)
 	var noted bool
 	if err == nil {

@@ -104,7 +104,7 @@ func (c *conn) checkUnused(now time.Time) error {
 // RefuseEarlier has set: releases that know only lower levels take it for a newer version. A
 // release whose stored runs the previous one refuses (see store.ErrCorrupt) has a higher level.
 const (
-	ownLevel  = 2 // 1 before records named required features (store.Needs)
+	ownLevel  = 3 // 1 before records named required features (store.Needs), 2 before incarnations
 	levelSize = 1 << 20
 )
 
@@ -125,20 +125,15 @@ func (c *conn) setVersion(level int64, version int) error {
 // of earlier releases have been replaced, and before the hosts use features that earlier releases
 // cannot read: an old process started by mistake then stops immediately. It does not end running
 // ones. Only a backup can undo it. It is idempotent.
-func RefuseEarlier(ctx context.Context, path string) (err error) {
-	s, err := Open(ctx, path, Options{WatchInterval: -1}) // brings the file to this release's schema
-	if err != nil {
-		return err
-	}
-	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
+func RefuseEarlier(ctx context.Context, path string) error {
+	return changeFile(ctx, path, func(w *writer) error {
 		level := int64(ownLevel)
 		filling, err := w.exists(isFilling)
 		if err == nil && filling {
 			level |= fillingLevel
 		}
-		return nil, errors.Join(err, w.setVersion(level, len(migrations)))
+		return errors.Join(err, w.setVersion(level, len(migrations)))
 	})
-	return errors.Join(err, s.Close())
 }
 
 // additions are tables that earlier versions do not need. Each Open creates missing ones, without a
@@ -158,7 +153,8 @@ func RefuseEarlier(ctx context.Context, path string) (err error) {
 // A row of voted is a vote on a settled question, found by the vote's idempotency key, ” for none;
 // part counts the question's votes. Earlier releases write no rows: see Voted.
 //
-// The row of wal links the file and its WAL: see wal.go.
+// The row of wal links the file and its WAL: see wal.go. A row of restored is an incarnation: see
+// markRestored.
 //
 // A row of noted has the commits of one transaction that some feed has not acknowledged. size is
 // their number. The last commit has the row's position, earlier ones the positions below. The text
@@ -231,7 +227,8 @@ CREATE TABLE IF NOT EXISTS wal (
 	nonce    TEXT NOT NULL
 );
 INSERT INTO wal (current, previous, nonce) SELECT ` + randomMark + `, '` + newMark + `', ` + randomMark + `
-	WHERE NOT EXISTS (SELECT 1 FROM wal);`
+	WHERE NOT EXISTS (SELECT 1 FROM wal);
+` + makeRestored
 
 // apply migrates a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {

@@ -115,7 +115,7 @@ func TestOpenRefusesFileOfAnotherSchema(t *testing.T) {
 		"without a version":     {`PRAGMA user_version = 0`, sqlite.ErrSchema, []string{"schema version 0"}},
 		"of a negative version": {`PRAGMA user_version = -1`, sqlite.ErrSchema, []string{"schema version -1"}},
 		"of a later version":    {`PRAGMA user_version = 1000`, sqlite.ErrNewer, []string{"1000", "use a version"}},
-		"of a later level":      {`PRAGMA user_version = 3145734`, sqlite.ErrNewer, []string{"use a version"}},
+		"of a later level":      {`PRAGMA user_version = 4194310`, sqlite.ErrNewer, []string{"use a version"}},
 		"of a version too far":  {`PRAGMA user_version = 2`, sqlite.ErrSchema, []string{"store.identity"}},
 		"with additions":        {`ALTER TABLE nodes ADD COLUMN zone TEXT; CREATE TABLE mine (a); CREATE INDEX mine_runs ON runs (key)`, nil, nil},
 	} {

@@ -62,15 +62,18 @@ export class Interlude {
   }
 
   // follow yields the run's events with numbers above after, each once, until the run has ended or the signal is aborted.
-  // It reconnects when the connection is lost. A refused call throws Refused.
+  // It reconnects when the connection is lost. A refused call throws Refused: with the code CURSOR_BEYOND_END, a restore
+  // removed the last event, so read from 0.
   async *follow(run: string, after = 0, signal?: AbortSignal): AsyncGenerator<Event> {
     const first = this.options.pause ?? 500;
+    let cursor = `${after}`;
     for (let pause = first; !signal?.aborted; pause = Math.min(2 * pause, 15_000)) {
       try {
-        for await (const event of this.stream(run, after, signal)) {
+        for await (const event of this.stream(run, cursor, signal)) {
           if (event === "ended") return;
           if (event.seq <= after) continue;
           after = event.seq;
+          cursor = `${event.seq}@${event.meta.incarnation ?? 0}`;
           pause = first / 2;
           yield event;
         }
@@ -83,7 +86,7 @@ export class Interlude {
   }
 
   // stream yields the events of one connection, and "ended" if the run has no more.
-  private async *stream(run: string, after: number, signal?: AbortSignal): AsyncGenerator<Event | "ended"> {
+  private async *stream(run: string, after: string, signal?: AbortSignal): AsyncGenerator<Event | "ended"> {
     const lost = new AbortController();
     const abort = () => lost.abort();
     signal?.addEventListener("abort", abort);

@@ -2,7 +2,7 @@
 import { Interlude, Refused, type Event } from "@interlude-go/client";
 
 const encoder = new TextEncoder();
-const block = (seq: number) => `id: ${seq}\ndata: ${JSON.stringify({ seq, type: "t" })}\n\n`;
+const block = (seq: number) => `id: ${seq}\ndata: ${JSON.stringify({ seq, type: "t", meta: seq > 1 ? { incarnation: 9 } : {} })}\n\n`;
 type Connection = (after: string, signal: AbortSignal) => Response | Promise<Response>;
 
 // serve is a fetch that answers with one connection after the other.
@@ -54,7 +54,7 @@ const lossy = serve([
   status(204),
 ]);
 equal(await all(new Interlude("http://x/api", { ...options, fetch: lossy.fetch }).follow("r")), [1, 2, 3]);
-equal(lossy.asked, ["0", "1", "1", "1", "1", "2", "3"]);
+equal(lossy.asked, ["0", "1@0", "1@0", "1@0", "1@0", "2@9", "3@9"]);
 
 const refused = serve([stream([block(1)], "closes"), status(403)]);
 const error = await all(new Interlude("http://x/api", { ...options, fetch: refused.fetch }).follow("r")).catch((e: unknown) => e);

@@ -13,6 +13,7 @@ import "github.com/interlude-go/interlude/cmd/internal/command"
 func Verbs() []command.Verb {
 	return []command.Verb{
 		inboxVerb, runsVerb, showVerb, replyVerb, eventsVerb, noteVerb, forgetVerb, cancelVerb, resumeVerb,
-		forkVerb, statsVerb, poolsVerb, nodesVerb, doctorVerb, migrateVerb, backupVerb, restoreVerb, checkVerb,
+		forkVerb, statsVerb, poolsVerb, nodesVerb, doctorVerb, migrateVerb, backupVerb, restoreVerb,
+		restoredVerb, checkVerb,
 	}
 }

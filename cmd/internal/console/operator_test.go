@@ -86,6 +86,8 @@ func TestJ8MigrateMakesTheSchemaAndDoctorExaminesIt(t *testing.T) {
 			require.Positive(t, made.To)
 			require.Contains(t, call(t, "", "migrate", "-db", db).well(), "as this program needs it")
 			call(t, "", "migrate", "-db", db, "-refuse-earlier").well()
+			require.Contains(t, call(t, "", "restored", "-db", db).well(), "are marked")
+			require.Len(t, lines[map[string]string](call(t, "", "restored", "-db", db, "-json")), 1)
 			require.Contains(t, call(t, "", "doctor", "-db", db).well(), "✓ schema")
 			require.Contains(t, call(t, "", "pools", "-db", db).well(), "there is no pool")
 			require.Contains(t, call(t, "", "nodes", "-db", db).well(), "no node is serving")

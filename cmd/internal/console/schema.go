@@ -112,6 +112,42 @@ var restoreVerb = command.Verb{
 	},
 }
 
+var restoredVerb = command.Verb{
+	Name: "restored", Does: "mark new events, after the database was restored by other means than restore",
+	More: "So no event gets the id of a lost one. PostgreSQL does it by itself after a restore to a point in time or " +
+		"a promotion. Call it before hosts start: docs/tutorials/restore.md says when. Earlier releases refuse the " +
+		"database afterwards.",
+	Prepare: func(f *flag.FlagSet) command.Action {
+		db, asJSON := NewDatabase(f), jsonFlag(f)
+		return func(ctx context.Context, c command.Call) (int, error) {
+			if _, err := c.Want(""); err != nil {
+				return command.Misused, err
+			}
+			if err := db.resolve(); err != nil {
+				return command.Misused, err
+			}
+			_, err := db.inspect(ctx)
+			switch {
+			case err != nil:
+			case db.Server():
+				err = postgres.Restored(ctx, db.name, db.schema)
+			default:
+				err = sqlite.Restored(ctx, db.name)
+			}
+			if err != nil {
+				return command.Failed, db.explain(err)
+			}
+			p := newPrinter(c.Out, *asJSON)
+			if p.json {
+				p.object(map[string]string{"db": db.String()})
+				return command.Succeeded, p.err
+			}
+			p.line(terminal.Green, fmt.Sprintf("✓ new events of %s are marked", db))
+			return command.Succeeded, p.err
+		}
+	},
+}
+
 // copying copies between the database and the file in the argument.
 func copying(db *Database, asJSON *bool, argument string, do func(ctx context.Context, file string) error,
 	done string) command.Action {

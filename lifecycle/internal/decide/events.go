@@ -73,6 +73,10 @@ func (e *effects) addEventsOfType(c *store.Commit, kind string) error {
 	panic("lifecycle: the contract lists an event of type " + kind + ", which is not known here")
 }
 
+type marker struct{}
+
+func (marker) Mark(body []byte, incarnation uint64) []byte { return fcmp.Mark(body, incarnation) }
+
 // addEvent encodes one event, with the run's next sequence numbers.
 func addEvent(c *store.Commit, p fcmp.Payload) error {
 	c.Run.Seq++
@@ -81,6 +85,7 @@ func addEvent(c *store.Commit, p fcmp.Payload) error {
 		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
 		LocalSeq: c.Run.LocalSeq,
 	}
+	c.Marker = marker{}
 	err := c.AddEvent(h.Seq, func(to []byte) ([]byte, error) { return fcmp.Append(to, h, p) })
 	if err != nil {
 		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)

@@ -23,6 +23,8 @@ type Entry struct {
 	// SettledRecords are the stored forms of Settled.
 	SettledRecords [][]byte
 
+	incarnation uint64 // of the events
+
 	buffer *[]byte   // of Record, from buffers
 	one    [1][]byte // of SettledRecords, which are seldom more
 }
@@ -62,6 +64,21 @@ func (e *Entry) Encode(c *store.Commit) (err error) {
 	}
 	e.Journal = store.CloneJournal(c.Journal)
 	return nil
+}
+
+// Mark marks the events with the store's incarnation.
+func (e *Entry) Mark(incarnation uint64) {
+	if incarnation == e.incarnation {
+		return
+	}
+	e.incarnation = incarnation
+	if e.Marker == nil {
+		return
+	}
+	for i := range e.Events {
+		e.Events[i].Body = e.Marker.Mark(e.Events[i].Body, incarnation)
+	}
+	e.EventLines, e.Events = store.JoinEvents(e.Events)
 }
 
 func (e *Entry) FirstSeq() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }

@@ -163,6 +163,13 @@ export function start() {
   refresh();
 }
 
+async function reloadIfGone(place) {
+  const left = new AbortController();
+  const { status } = await fetch(place, { signal: left.signal }).catch(() => ({}));
+  left.abort();
+  if (status === 410) location.reload();
+}
+
 // followRun calls seen with all events of a run after a cursor, whenever there are new ones, until the returned
 // function is called. The browser resumes the stream after its last event.
 export function followRun(path, seen, after = 0) {
@@ -174,10 +181,17 @@ export function followRun(path, seen, after = 0) {
     clearTimeout(next);
     opened?.close();
   };
+  const place = () => {
+    const last = events.at(-1);
+    return `${path}/events?after=${last ? `${last.seq}@${last.meta.incarnation ?? 0}` : after}`;
+  };
   const open = () => {
     close();
     if (document.hidden) return;
-    opened = new EventSource(`${path}/events?after=${events.at(-1)?.seq ?? after}`);
+    const stream = opened = new EventSource(place());
+    opened.onerror = () => { // refused: the run has ended, or a restore removed the last event
+      if (events.length && stream.readyState === EventSource.CLOSED) reloadIfGone(place());
+    };
     opened.onmessage = ({ data }) => {
       const event = JSON.parse(data);
       if (event.seq <= (events.at(-1)?.seq ?? 0)) return;

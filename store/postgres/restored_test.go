@@ -1,0 +1,231 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pglocal"
+)
+
+// answering ends with the answer to its question.
+var answering = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(engine.Question{Prompt: "Which?"}), nil
+	}
+	return engine.Done(t.Answers[0].Text), nil
+})
+
+// sentEvents are the events that left a host, by id.
+type sentEvents struct {
+	*testing.T
+
+	body map[string]string
+	last map[string]lifecycle.Cursor // by run
+}
+
+// follow reads a run's events up to the first of the type, and requires that no id has other content
+// than before.
+func (s *sentEvents) follow(lc *lifecycle.Lifecycle, id, typ string) {
+	s.Helper()
+	for e, err := range lc.Events(s.Context(), id, 0) {
+		require.NoError(s, err)
+		body := fmt.Sprint(e.TS, e.Type, string(e.Data))
+		if before, ok := s.body[e.ID()]; ok {
+			require.Equal(s, before, body, "%s came again with other content", e.ID())
+		}
+		s.body[e.ID()], s.last[id] = body, e.Cursor()
+		if e.Type == typ {
+			return
+		}
+	}
+}
+
+// hosted serves on a new store until the test ends.
+func hosted(t *testing.T, dsn string) *lifecycle.Lifecycle {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Timeout: 5 * time.Second})
+	require.NoError(t, err)
+	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: answering, Forgiving: true})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- lc.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+		lc.Close()
+		require.NoError(t, s.Close())
+	})
+	return lc
+}
+
+// A standby is promoted without the last commits, while two processes keep running: no event has
+// the id of a lost one, cursors of lost events are refused, and replies whose receipts are lost are
+// decided again.
+func TestR5NoEventIDRepeatsAfterAFailoverThatLostCommits(t *testing.T) {
+	ctx := t.Context()
+	small := pglocal.Options{Settings: map[string]string{"shared_buffers": "16MB"}}
+	primary, err := pglocal.Start(ctx, small)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, primary.Stop()) })
+	standby, err := primary.Standby(ctx, small)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, standby.Stop()) })
+	u, err := url.Parse(primary.DSN(""))
+	require.NoError(t, err)
+	u.Host += "," + standby.Addr()
+	u.RawQuery += "&target_session_attrs=read-write"
+	hosts := []*lifecycle.Lifecycle{hosted(t, u.String()), hosted(t, u.String())}
+
+	const runs = 20
+	sent := &sentEvents{t, map[string]string{}, map[string]lifecycle.Cursor{}}
+	id := func(i int) string { return fmt.Sprint("r", i) }
+	for i := range runs {
+		_, err := hosts[0].Submit(ctx, lifecycle.Spec{ID: id(i), Prompt: "go",
+			OnInterrupt: store.InterruptRepeat})
+		require.NoError(t, err)
+		sent.follow(hosts[0], id(i), lifecycle.TypeInputRequired)
+	}
+	answer := func(i int, text string) (receipt lifecycle.Receipt) {
+		require.Eventually(t, func() bool {
+			receipt, err = hosts[i%2].Reply(ctx, id(i), lifecycle.Reply{ID: 1, Text: text, Key: "k"})
+			return err == nil
+		}, patience, 10*time.Millisecond, "%v", err)
+		return receipt
+	}
+	admin, err := pgx.Connect(ctx, primary.DSN(""))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		var n int
+		err := admin.QueryRow(ctx, `SELECT count(*) FROM pg_stat_replication WHERE replay_lsn = pg_current_wal_lsn()`).
+			Scan(&n)
+		return err == nil && n == 1
+	}, patience, 10*time.Millisecond)
+	require.NoError(t, standby.Halt())
+	for i := range runs {
+		answer(i, "one")
+		sent.follow(hosts[0], id(i), "")
+	}
+	lost := maps.Clone(sent.last)
+	for event := range sent.body {
+		require.NotContains(t, event, "@", "nothing was restored before")
+	}
+	require.NoError(t, admin.Close(ctx))
+	require.NoError(t, primary.Kill())
+	require.NoError(t, standby.Resume(ctx))
+	require.NoError(t, standby.Promote(ctx))
+	var both sync.WaitGroup
+	for h := range hosts {
+		both.Go(func() {
+			for i := h; i < runs; i += 2 {
+				_ = second(hosts[h].Submit(ctx, lifecycle.Spec{ID: fmt.Sprint("new", i), Prompt: "go"}))
+			}
+		})
+	}
+	both.Wait()
+	raised := map[uint64]bool{}
+	for i := range runs {
+		require.False(t, answer(i, "two").Replayed, "the receipt of the lost reply")
+	}
+	for i := range runs {
+		sent.follow(hosts[0], id(i), "")
+		require.NotEqual(t, lost[id(i)], sent.last[id(i)])
+		require.ErrorIs(t, hosts[1].CheckCursor(ctx, id(i), lost[id(i)]), lifecycle.ErrCursorBeyondEnd)
+		require.NoError(t, hosts[1].CheckCursor(ctx, id(i), sent.last[id(i)]))
+		raised[sent.last[id(i)].Incarnation] = true
+	}
+	require.Len(t, raised, 1, "it is raised once")
+	require.NotContains(t, raised, uint64(0))
+	t.Logf("%d ids", len(sent.body))
+}
+
+// Restored raises the incarnation of open stores too: also of claims, of a host's transaction and of
+// runs created meanwhile. Two calls raise it twice, an interrupted call never. Earlier releases refuse
+// the schema.
+func TestR5OpenStoresNoticeARestore(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	also := w.open(postgres.Options{NoListen: true, NoNotify: true})
+	var before uint64
+	marked := func(id string) uint64 {
+		t.Helper()
+		events, err := s.Events(t.Context(), id, 0, 100)
+		require.NoError(t, err)
+		require.NotEmpty(t, events)
+		var n uint64
+		_, _ = fmt.Sscanf(string(events[len(events)-1].Body), "marked %d", &n)
+		return n
+	}
+	raised := func(id string) {
+		t.Helper()
+		n := marked(id)
+		require.Greater(t, n, before, id)
+	}
+	restore := func() {
+		t.Helper()
+		require.NoError(t, postgres.Restored(t.Context(), w.dsn, w.schema))
+	}
+	run := w.commit(s, withMarker(created("r")))
+	require.Zero(t, marked("r"))
+
+	restore()
+	raised(w.commit(also, withMarker(created("created"))).ID)
+	raised(w.commit(s, withMarker(report(run))).ID)
+	first := marked("r")
+	require.Equal(t, first, marked("created"))
+
+	before = first
+	restore()
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
+		Start: func(r store.Run, spec []byte) (store.Commit, error) {
+			c, err := start(r, spec)
+			return withMarker(c), err
+		}})
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	raised(claimed[0].Run.ID)
+
+	before = marked(claimed[0].Run.ID)
+	restore()
+	tx := w.beginTx(pgx.ReadCommitted)
+	w.commit(s.In(tx), withMarker(created("in a transaction")))
+	require.NoError(t, tx.Commit(t.Context()))
+	raised("in a transaction")
+
+	held := w.beginTx(pgx.ReadCommitted) // has written events
+	w.commit(s.In(held), withMarker(created("held")))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.Error(t, postgres.Restored(short, w.dsn, w.schema))
+	require.NoError(t, held.Commit(t.Context()))
+	w.commit(also, withMarker(created("later")))
+	require.Equal(t, marked("held"), marked("later"), "the call that was cut off has no effect")
+
+	_, err = postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, postgres.Migrations()[:10])
+	require.ErrorIs(t, err, postgres.ErrNewer)
+}
+
+// withMarker has the commit's events marked.
+func withMarker(c store.Commit) store.Commit {
+	c.Marker = marker{}
+	return c
+}
+
+type marker struct{}
+
+func (marker) Mark(body []byte, incarnation uint64) []byte {
+	return fmt.Appendf(nil, "marked %d: %s", incarnation, body)
+}
