@@ -408,6 +408,22 @@ var brokenStores = map[string]func() *broken{
 			return r
 		}}
 	},
+	"noted and forgotten: a note is acknowledged, and not stored": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if linear.EventOf(&c) == "interaction.noted" {
+				return nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"noted and shown: a note shows the approvals that the policy decides": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if linear.EventOf(&c) == "interaction.noted" {
+				c.Run = openAs(c.Run, func(q *interaction.Question) { q.HiddenFor = 0 })
+			}
+			return one(ctx, s, c)
+		}}
+	},
 	"deputy for ever: the directory says no dates": func() *broken {
 		return &broken{directory: undated{}}
 	},

@@ -15,14 +15,13 @@ func describe(in Input, out Output) string {
 	case Reply:
 		text += fmt.Sprintf(" to %d %q key %q by %s", in.Reply.ID, said(in.Reply.Decision, in.Reply.Text, ""),
 			in.Reply.Key, in.Reply.Actor.ID)
-		if in.Reply.Actor.For != "" {
-			text += fmt.Sprintf(" for %s %s", in.Reply.Actor.For, in.Right)
-		}
 		if covers := textOfBound(in.Reply.Remember); covers != "" {
 			text += " covering " + covers
 		}
 	case Forget:
 		text += fmt.Sprint(" ", in.Reply.ID)
+	case Note:
+		text += fmt.Sprintf(" on %d %q key %q by %s", in.Reply.ID, in.Reply.Text, in.Reply.Key, in.Reply.Actor.ID)
 	case ClaimQuestion, ReleaseQuestion:
 		text += fmt.Sprintf(" %d by %s", in.Reply.ID, in.Reply.Actor.ID)
 	case Reassign:
@@ -47,6 +46,9 @@ func describe(in Input, out Output) string {
 		text += fmt.Sprintf(" as %s at %s", in.Fork.ID, in.Fork.digest())
 	case Submit, Cancel, Get, ReadUsage, FindForks:
 	}
+	if in.Reply.Actor.For != "" {
+		text += fmt.Sprintf(" for %s %s", in.Reply.Actor.For, in.Right)
+	}
 	return text + " -> " + out.String()
 }
 
@@ -58,7 +60,9 @@ func (out Output) String() string {
 	case out.Err != "":
 		return out.Err
 	case out.Replayed:
-		return "the receipt again"
+		return fmt.Sprint("the receipt again ", out.Note)
+	case out.Note > 0:
+		return fmt.Sprint("note ", out.Note)
 	case out.Inherited != "" || out.Begins != "":
 		return fmt.Sprintf("with %s%q", readable(out.Inherited), out.Begins)
 	case out.Forks != "":

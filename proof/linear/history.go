@@ -19,7 +19,7 @@ import (
 type Kind string
 
 // The kinds of calls about a run: clients make Submit, Reply, ClaimQuestion, ReleaseQuestion,
-// Reassign, Forget, Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and
+// Reassign, Forget, Note, Cancel, Resume, Extend, Get, ReadUsage, Fork and FindForks; nodes make Claim and
 // Write, and their stores are recorded. StartFork is what a Fork is for the new run. Leave is the end of a
 // node's registration, by the node itself or by another one, and Depart its departure, which shows
 // the runs that it has parked as recovered.
@@ -33,6 +33,7 @@ const (
 	ReleaseQuestion Kind = "release question" // a person gives it back
 	Reassign        Kind = "reassign"         // a person puts it to others
 	Forget          Kind = "forget"           // a person ends a remembered decision
+	Note            Kind = "note"             // a person writes a note on a question
 	Get             Kind = "get"
 	ReadUsage       Kind = "usage" // a person reads the run's usage
 	Fork            Kind = "fork"
@@ -52,9 +53,10 @@ type Input struct {
 	// Departed is for Depart: when the store says that the node went, in microseconds.
 	Departed int64
 	Terms    Terms // for Submit
-	// Reply is for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion, Reassign and Forget.
+	// Reply is for Reply; its ID and Actor for ClaimQuestion, ReleaseQuestion, Reassign, Forget
+	// and Note, whose text and key it has, too.
 	Reply  interaction.Reply
-	Right  Right            // for Reply by a deputy
+	Right  Right            // of the deputy who makes the call
 	From   string           // for Reassign: who was asked when the caller looked, as TextOfAudience says it
 	To     string           // for Reassign: who is asked from then on
 	Resume lifecycle.Resume // for Resume
@@ -113,7 +115,8 @@ type Output struct {
 	Unknown  bool   // no caller learned the answer
 	Err      string // the class of the error and its details; empty for none
 	Seen     View   // for Submit and Get: the run
-	Replayed bool   // for Reply: the same receipt was given before
+	Replayed bool   // for Reply and Note: the same receipt was given before
+	Note     int    // for Note: its number
 	Used     string // for ReadUsage: see TextOfTurns
 	// Inherited and Begins are for Fork, see Forking, and Forks for FindForks: the ids, each with a
 	// space.

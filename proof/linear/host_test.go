@@ -123,16 +123,30 @@ func (p *person) forget(ctx context.Context) {
 	})
 }
 
-// replyAsDeputy answers for an absent person, with the right that the person has during the call.
-func (p *person) replyAsDeputy(ctx context.Context, r interaction.Reply) (unknown bool) {
+// note writes a note on a question that the person has seen.
+func (p *person) note(ctx context.Context) {
+	r := interaction.Reply{ID: 1 + p.rng.IntN(p.last.Interactions), Text: []string{"a", "b"}[p.rng.IntN(2)],
+		Key: []string{"", "n1", "n2"}[p.rng.IntN(3)], Actor: p.actor()}
+	if open := p.last.Open; len(open) > 0 && p.rng.IntN(4) > 0 {
+		r.ID = open[p.rng.IntN(len(open))].ID
+	}
+	if p.rng.IntN(8) == 0 {
+		r.Actor = linear.Person("")
+	}
+	p.ask(linear.Input{Kind: linear.Note, Reply: r}, func() linear.Output {
+		receipt, err := p.client().As(r.Actor).Note(ctx, p.spec.ID, r.ID, interaction.Note{Text: r.Text, Key: r.Key})
+		out := linear.Answer(err)
+		out.Replayed, out.Note = receipt.Replayed, receipt.Number
+		return out
+	})
+}
+
+// askAsDeputy records a call for an absent person, with the deputy's right during the call.
+func (p *person) askAsDeputy(in linear.Input, do func() linear.Output) {
 	asked, from := p.log.Now(), p.clock.Now().Truncate(time.Microsecond)
-	receipt, err := p.client().Reply(ctx, p.spec.ID, r)
-	out := linear.Answer(err)
-	out.Replayed = receipt.Replayed
-	in := linear.Input{Kind: linear.Reply, Run: p.spec.ID, Reply: r,
-		Right: right(from, p.clock.Now().Add(time.Millisecond))}
+	out := do()
+	in.Right = right(from, p.clock.Now().Add(time.Millisecond))
 	p.log.Learned(p.i, asked, in, out)
-	return out.Unknown
 }
 
 var _ lifecycle.Directory = deputies{}

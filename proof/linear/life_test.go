@@ -182,6 +182,10 @@ func (p *person) client() *lifecycle.Client { return p.clients[p.i] }
 
 func (p *person) ask(in linear.Input, do func() linear.Output) {
 	in.Run = p.spec.ID
+	if in.Reply.Actor.For != "" {
+		p.askAsDeputy(in, do)
+		return
+	}
 	call := p.log.Call(p.i, in)
 	call.Return(do())
 }
@@ -226,6 +230,9 @@ func (p *person) acts(ctx context.Context) {
 		}
 		if p.last.Held() || p.rng.IntN(8) == 0 {
 			p.resume(ctx)
+		}
+		if p.rules && p.last.Interactions > 0 && p.rng.IntN(6) == 0 {
+			p.note(ctx)
 		}
 		if p.rules && p.rng.IntN(16) == 0 {
 			p.forget(ctx)
@@ -350,12 +357,6 @@ func (p *person) reply(ctx context.Context, id int) {
 		r.Decision = []interaction.Decision{interaction.Approve, interaction.Approve, interaction.Reject}[p.rng.IntN(3)]
 	}
 	p.remember(&r)
-	if p.rules && p.rng.IntN(3) == 0 {
-		r.Actor.For = absent[r.Actor.ID]
-		for p.replyAsDeputy(ctx, r) && r.Key != "" && ctx.Err() == nil {
-		}
-		return
-	}
 	for unknown := true; unknown; {
 		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {
 			receipt, err := p.client().Reply(ctx, p.spec.ID, r)
@@ -396,13 +397,17 @@ func (p *person) extend(ctx context.Context) {
 }
 
 // actor is the actor of the person's next call: usually themselves, sometimes another person, who
-// then acts in two places at once.
+// then acts in two places at once, and with rules sometimes a deputy.
 func (p *person) actor() lifecycle.Actor {
 	i := p.i
 	if p.rng.IntN(4) == 0 {
 		i = p.rng.IntN(people)
 	}
-	return linear.Person([]string{linear.Boss, "ada", "bob"}[i])
+	a := linear.Person([]string{linear.Boss, "ada", "bob"}[i])
+	if p.rules && p.rng.IntN(3) == 0 {
+		a.For = absent[a.ID]
+	}
+	return a
 }
 
 // reassign reassigns an open question, if it still has the audience that the person saw last.

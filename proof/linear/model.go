@@ -30,6 +30,7 @@ type run struct {
 	ballots string // the votes that had a key and settled nothing, in the same form
 	// policies describes each open question: see votes.go.
 	policies string
+	notes    string // the notes on questions, open or settled: the author, the text and the key, likewise
 	calls    string // the tool and the argument of each open approval, one on each line
 	waits    string // the waits of open questions, one per line
 	gone     string // the nodes whose registration has ended, one on each line
@@ -120,6 +121,8 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		return m.reassign(now, in)
 	case Forget:
 		return m.forget(now, in.Reply.ID)
+	case Note:
+		return m.note(now, in)
 	case Cancel:
 		return m.cancel(now)
 	case Resume:
@@ -352,6 +355,7 @@ func (now run) settle(s settled) run {
 	now.Claims, now.Votes = without(now.Claims, s.id), without(now.Votes, s.id)
 	now.To, now.policies = without(now.To, s.id), without(now.policies, s.id)
 	now.Hidden, now.calls = without(now.Hidden, s.id), without(now.calls, s.id)
+	now.Notes = without(now.Notes, s.id)
 	open := slices.DeleteFunc(now.open(), func(n int) bool { return n == s.id })
 	now = now.dropWait(s.id)
 	now.settled += s.line()

@@ -90,14 +90,19 @@ const (
 	PartOfIt   Right = "changed" // at some moments only
 )
 
-// mayLackRight reports whether the reply may be refused because the right has begun or ended during
-// the call.
+// mayLackRight reports whether the call may be refused because the right has begun or ended
+// meanwhile. A repeated reply or vote needs none.
 func (now run) mayLackRight(in Input) bool {
 	r := in.Reply
+	if r.Actor.For == "" || in.Right != PartOfIt || !slices.Contains(now.open(), r.ID) {
+		return false
+	}
 	_, known := now.byKey(r.Key)
-	return in.Kind == Reply && r.Actor.For != "" && in.Right == PartOfIt && !known &&
-		slices.Contains(now.open(), r.ID) && now.votedBy(r) == ""
+	return in.Kind != Reply || !known && now.votedBy(r) == ""
 }
+
+// lacksRight reports whether the call is by a deputy without a right.
+func (in Input) lacksRight() bool { return in.Reply.Actor.For != "" && in.Right == Without }
 
 // admitsDeputy reports whether the author of the reply is asked: for themselves or as the deputy of an
 // absent person, who must be asked, too.
@@ -156,11 +161,12 @@ func (now run) put(question int, to string) run {
 	return now
 }
 
-// claimsOf lists the claims of the open questions of a record, as "QUESTION PERSON".
+// claimsOf lists the claims of the open questions of a record, as "QUESTION PERSON", with the person
+// for whom a deputy has claimed.
 func claimsOf(r *store.Run) (text string) {
 	for _, q := range r.Open {
 		if q.Claim != nil {
-			text += fmt.Sprintf("%d %s\n", q.ID, q.Claim.Actor)
+			text += strings.TrimSpace(fmt.Sprint(q.ID, " ", q.Claim.Actor, " ", q.Claim.For)) + "\n"
 		}
 	}
 	return text
@@ -200,16 +206,18 @@ func with(lines string, question int, words ...string) string {
 	return strings.Join(slices.Insert(all, at, line), "")
 }
 
-// claimedBy returns the other claimant of the question, or empty.
-func (now run) claimedBy(question int, person string) string {
+// claimedBy returns the other claimant of the question, or empty: the claimant's deputy and the person
+// for whom a deputy has claimed are not excluded.
+func (now run) claimedBy(question int, a interaction.Actor) string {
 	claims := of(now.Claims, question)
 	if len(claims) == 0 {
 		return ""
 	}
-	if by := strings.Fields(claims[0])[1]; by != person {
-		return by
+	claim := strings.Fields(claims[0])[1:]
+	if slices.Contains(claim, a.ID) || claim[0] == a.For {
+		return ""
 	}
-	return ""
+	return claim[0]
 }
 
 // notOpen is why a call about a question that is not open is refused.
@@ -222,13 +230,15 @@ func (now run) notOpen(question int) Output {
 
 // claimQuestion has a person claim an open question, or give it back.
 func (m *Model) claimQuestion(now run, in Input) (run, Output) {
-	question, person := in.Reply.ID, in.Reply.Actor.ID
+	question, actor := in.Reply.ID, in.Reply.Actor
 	if !slices.Contains(now.open(), question) {
 		return now, now.notOpen(question)
 	}
-	claims, by := in.Kind == ClaimQuestion, now.claimedBy(question, person)
+	claims, by := in.Kind == ClaimQuestion, now.claimedBy(question, actor)
 	switch {
-	case claims && !admits(now.to(question), person):
+	case in.lacksRight():
+		return now, Output{Err: NotDeputy}
+	case claims && !now.admitsDeputy(in.Reply):
 		return now, Output{Err: NotAsked(now.to(question))}
 	case claims && now.policy(question).several():
 		return now, Output{Err: BySeveral}
@@ -245,7 +255,7 @@ func (m *Model) claimQuestion(now run, in Input) (run, Output) {
 	next := now
 	next.Claims = without(now.Claims, question)
 	if claims {
-		next.Claims = with(next.Claims, question, person)
+		next.Claims = with(next.Claims, question, strings.Fields(actor.ID+" "+actor.For)...)
 	}
 	return next.shown(question).enter(verdict.Transition, now.Owner), Output{}
 }
@@ -258,9 +268,11 @@ func (m *Model) reassign(now run, in Input) (run, Output) {
 	}
 	before := now.to(question)
 	after := putTo(in.To, before)
-	by := now.claimedBy(question, person)
+	by := now.claimedBy(question, in.Reply.Actor)
 	switch {
-	case person != "" && !admits(before, person):
+	case in.lacksRight():
+		return now, Output{Err: NotDeputy}
+	case person != "" && !now.admitsDeputy(in.Reply):
 		return now, Output{Err: NotAsked(before)}
 	case person != "" && by != "":
 		return now, Output{Err: Claimed(by)}

@@ -116,6 +116,30 @@ func TestTheModelDecidesByRules(t *testing.T) {
 	s.follow(s.rules(4, bySmall, interaction.Approve, approves1), linear.Output{})
 }
 
+// N7: a note leaves an approval hidden. Repeated by its author, it gets its receipt again.
+func TestTheModelKeepsNotes(t *testing.T) {
+	s := asksFor(t, "1", "2")
+	note := func(who, whom, text, key string) linear.Input {
+		actor := linear.Person(who)
+		actor.For = whom
+		return linear.Input{Kind: linear.Note, Reply: interaction.Reply{ID: 1, Text: text, Key: key, Actor: actor}}
+	}
+	s.follow(note("ada", "", "a", ""), linear.Output{Note: 1})
+	s.follow(note("ada", "", "a", "k"), linear.Output{Note: 2})
+	repeated := linear.Output{Note: 2, Replayed: true}
+	s.follow(note("ada", "", "a", "k"), repeated)
+	for _, other := range []linear.Input{note("", "", "a", "k"), note("ada", "boss", "a", "k"),
+		note("ada", "", "b", "k")} {
+		s.refuse(other, repeated)
+		s.follow(other, linear.Output{Err: linear.KeyConflict})
+	}
+	s.r.Version, s.r.Seq = s.r.Version+2, s.r.Seq+2
+	s.r.Open[0].Notes = &interaction.Notes{List: make([]interaction.Note, 2)}
+	rule := s.rules(1, bySmall, interaction.Approve, approves1)
+	s.follow(rule, linear.Output{})
+	s.follow(note("ada", "", "a", "k"), repeated)
+}
+
 // N9: a remembered decision decides a hidden question that it covers, until it is revoked, if the
 // policy leaves the question to people.
 func TestTheModelRemembersDecisions(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file is the part of the model about hosts' policies and remembered decisions (N9). If hosts
+// This file is the part of the model about hosts' policies, remembered decisions (N9), and notes, which
+// leave an approval hidden (N7). If hosts
 // have a policy, each new approval is hidden until the policy decides, or until a person or a step of
 // its wait changes the question.
 
@@ -168,6 +170,50 @@ func (m *Model) forget(now run, question int) (run, Output) {
 	now.Version++
 	now.Seq++
 	return now, Output{}
+}
+
+// note adds a person's note to an open question. A repeated note gets its receipt again.
+func (m *Model) note(now run, in Input) (run, Output) {
+	r := in.Reply
+	line := []string{r.Actor.ID + "/" + r.Actor.For, r.Text, r.Key}
+	notes := of(now.notes, r.ID)
+	known, conflict := 0, false
+	for i, earlier := range notes {
+		if f := strings.Fields(earlier)[1:]; r.Key != "" && len(f) == len(line) && f[2] == r.Key {
+			known, conflict = i+1, !slices.Equal(f, line)
+		}
+	}
+	open := slices.Contains(now.open(), r.ID)
+	switch {
+	case open && in.lacksRight():
+		return now, Output{Err: NotDeputy}
+	case known > 0 && !conflict:
+		return now, Output{Replayed: true, Note: known}
+	case open && r.Actor.ID != "" && !now.admitsDeputy(r):
+		return now, Output{Err: NotAsked(now.to(r.ID))}
+	case conflict:
+		return now, Output{Err: KeyConflict}
+	case !open:
+		return now, now.notOpen(r.ID)
+	}
+	verdict := m.law.Next(now.State, "interaction.noted", contract.Facts{"pending_matches": true})
+	if verdict.Transition == nil {
+		return now, against("note: %s", verdict.Code)
+	}
+	next := now
+	next.notes = with(now.notes, r.ID, line...)
+	next.Notes = with(without(now.Notes, r.ID), r.ID, strconv.Itoa(len(notes)+1))
+	return next.enter(verdict.Transition, now.Owner), Output{Note: len(notes) + 1}
+}
+
+// notesOf lists how many notes the open questions of a record have.
+func notesOf(r *store.Run) (text string) {
+	for i := range r.Open {
+		if n := len(r.Open[i].Notes.All()); n > 0 {
+			text += fmt.Sprintf("%d %d\n", r.Open[i].ID, n)
+		}
+	}
+	return text
 }
 
 // forgetTool ends the remembered decisions about a tool, because the policy has refused a call.

@@ -96,10 +96,10 @@ func (t *tally) addRules(op porcupine.Operation) {
 		t.rules[by+" "+accepted]++
 	case in.Reply.Remember != nil:
 		t.rules["remember "+accepted]++
-	case in.Kind == linear.Forget:
-		t.rules["forget "+accepted]++
-	case in.Kind == linear.Reply && in.Reply.Actor.For != "":
-		t.rules[strings.TrimSpace(fmt.Sprint("deputy ", accepted, " ", in.Right))]++
+	case in.Kind == linear.Forget || in.Kind == linear.Note:
+		t.rules[fmt.Sprint(in.Kind, " ", accepted)]++
+	case in.Reply.Actor.For != "":
+		t.rules[strings.TrimSpace(fmt.Sprint("deputy's ", in.Kind, " ", accepted, " ", in.Right))]++
 	}
 }
 
@@ -139,8 +139,8 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	return all
 }
 
-// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7 N9 N10 N11: the answers that clients and nodes get about a
-// run could have been given one call at a time, according to the contract.
+// C4 C5 C8 E4 E6 I1 I2 J1 J5 J6 J13 K1 K2 K5 K7 N7 N9 N10 N11: the answers that clients and nodes get
+// about a run could have been given one call at a time, according to the contract.
 func TestRunsAreLinearizable(t *testing.T) {
 	for _, name := range stores.Kinds {
 		t.Run(name, func(t *testing.T) {

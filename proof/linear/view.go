@@ -38,6 +38,7 @@ type View struct {
 	Voted                 int    // how many votes were given in all
 	Hidden                string // the hidden questions, and until when, likewise; see rules.go
 	Remembered            string // the remembered decisions, likewise
+	Notes                 string // the number of notes on each open question, likewise
 	From                  string // the run that it was forked from, and how: see textOfPoint
 	Inherits              bool   // it continues with the answers to several questions of that
 	// run
@@ -59,7 +60,7 @@ func ViewOf(r *store.Run) View {
 	}
 	v.Siblings, v.Waits = numbers(r.Open), waitsOf(r)
 	v.Claims, v.To, v.Votes, v.Voted = claimsOf(r), audiencesOf(r), votesOf(r), r.Votes
-	v.Hidden, v.Remembered = hiddenOf(r), memoriesOf(r)
+	v.Hidden, v.Remembered, v.Notes = hiddenOf(r), memoriesOf(r), notesOf(r)
 	if t := r.Together; t != nil {
 		v.Asked, v.Needs, v.Replies, v.Stops = t.Asked, t.Rule.Needs(t.Asked), t.Replies, t.Rule.StopOnReject
 		v.Inherits = t.Inherited
@@ -178,6 +179,9 @@ func (v View) String() string {
 	}
 	if v.Remembered != "" {
 		text += fmt.Sprintf(" remembers %q", v.Remembered)
+	}
+	if v.Notes != "" {
+		text += fmt.Sprintf(" noted %q", v.Notes)
 	}
 	if v.Session {
 		text += " with a session"

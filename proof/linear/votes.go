@@ -160,13 +160,13 @@ func bodyOf(r interaction.Reply, several bool) string {
 // mayNotAnswer is why the person may not give this reply to the open question; empty if they may.
 func (now run) mayNotAnswer(in Input) string {
 	r := in.Reply
-	p, person, absent := now.policy(r.ID), r.Actor.ID, r.Actor.For
+	p, absent := now.policy(r.ID), r.Actor.For
 	if voted := now.votedBy(r); voted != "" {
 		return voted
 	}
-	by := now.claimedBy(r.ID, person)
+	by := now.claimedBy(r.ID, r.Actor)
 	switch {
-	case absent != "" && in.Right == Without:
+	case in.lacksRight():
 		return NotDeputy
 	case !now.admitsDeputy(r):
 		return NotAsked(now.to(r.ID))
@@ -174,7 +174,7 @@ func (now run) mayNotAnswer(in Input) string {
 		return NoReply
 	case r.Remember != nil && (!p.approval || p.several() || absent != ""):
 		return NoReply
-	case by != "" && by != absent:
+	case by != "":
 		return Claimed(by)
 	case r.Remember != nil && !now.coversItself(r):
 		return NoReply
