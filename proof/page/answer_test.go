@@ -154,6 +154,7 @@ func TestN6AnApprovalIsEditedAndWhatDiffersIsShown(t *testing.T) {
 	ada.accessible("an approval")
 	ada.press("Approve")
 	ada.sees("Acknowledge the risk first.")
+	ada.until(`document.querySelector(".risk .fault").innerText !== ""`) // in view with the focused box
 	ada.press("I have read this and accept the risk.")
 	ada.press("Edit …")
 	ada.sees("No differences from the proposal yet.")

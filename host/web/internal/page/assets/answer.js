@@ -109,19 +109,24 @@ export class Answer {
   }
 
   risk(draft) {
-    const control = h("input", { type: "checkbox", checked: draft.risk === true });
-    this.parts.risk = control;
+    const fault = h("p", { class: "fault", role: "alert" }); // in view with the box, however long the answer is
+    const control = h("input", { type: "checkbox", checked: draft.risk === true, onchange: () => {
+      fault.textContent = "";
+      control.removeAttribute("aria-invalid");
+    } });
+    Object.assign(this.parts, { risk: control, riskFault: fault });
     this.actions.acknowledge = () => control.click();
     const text = this.question.subject?.risk;
     return h("div", { class: "risk" }, text ? [h("p", { class: "label" }, T.risk), said(text)] : null,
-      h("label", { class: "pick", "data-shortcut": "y" }, control, T.riskSeen));
+      h("label", { class: "pick", "data-shortcut": "y" }, control, T.riskSeen), fault);
   }
 
   // riskSeen reports whether the risk is acknowledged; otherwise it shows a message.
   riskSeen() {
-    const { risk } = this.parts;
+    const { risk, riskFault } = this.parts;
     if (!risk || risk.checked) return true;
-    this.refuse(T.riskFirst);
+    this.refuse("");
+    riskFault.textContent = T.riskFirst;
     risk.setAttribute("aria-invalid", "true");
     risk.focus();
     return false;

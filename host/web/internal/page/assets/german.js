@@ -251,7 +251,7 @@ export const german = {
   approve: "Freigeben",
   edit: "Bearbeiten …",
   reject: "Ablehnen",
-  respond: "Mit Text antworten …",
+  respond: "Textantwort …",
   goBack: "Zurück",
   editTitle: "Die Argumente bearbeiten",
   approveEdited: "Mit Änderungen freigeben",
