@@ -87,8 +87,9 @@ type Config struct {
 	Authorize Authorize
 	// Policy decides about approvals before people see them. They are hidden from inboxes and
 	// notices until it has left them to people, or PolicyTimeout is over. Set it on all nodes, in any
-	// version: the node whose turn asks hides the question, and any node decides. Authorize is not
-	// called for its decisions.
+	// version: the node whose turn asks hides the question, and any node decides. A node with Remember
+	// and without Policy decides, too: it leaves to people what another node's Policy would decide.
+	// Authorize is not called for its decisions.
 	//
 	// Nil: people decide about all approvals. Earlier releases cannot read a run while the policy may
 	// decide its question, and then until a person acts on it: set Policy after their nodes have been

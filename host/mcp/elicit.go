@@ -68,6 +68,9 @@ func (c *call) elicit(ctx context.Context, q *lifecycle.Question) error {
 		return nil
 	case err != nil && gone:
 		c.awaitWithdrawal(ctx)
+		if request.Mode == "url" { // the person may have accepted, and answered on the page, meanwhile
+			c.complete(ctx, request.ElicitationID)
+		}
 		return nil
 	case err != nil: // the client cannot show the dialog, or its values do not fit the schema
 		c.server.config.Logger.Info("mcp: a client refused a dialog", "run", c.run, "question", q.ID, "err", err)
@@ -118,8 +121,12 @@ func (c *call) completeOnPage(ctx context.Context, question int, id string) {
 	limit, stop := context.WithTimeout(ctx, c.server.config.Hold)
 	defer stop()
 	if c.untilGone(limit, question) == nil {
-		_ = c.session.NotifyElicitationComplete(ctx, &sdk.ElicitationCompleteParams{ElicitationID: id}) // a courtesy
+		c.complete(ctx, id)
 	}
+}
+
+func (c *call) complete(ctx context.Context, id string) {
+	_ = c.session.NotifyElicitationComplete(ctx, &sdk.ElicitationCompleteParams{ElicitationID: id}) // a courtesy
 }
 
 // withoutDefaults removes the defaults from a form: the SDK would fill them in where a person has

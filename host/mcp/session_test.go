@@ -362,6 +362,50 @@ func TestP4AQuestionWithoutAFormOpensThePage(t *testing.T) {
 	require.Equal(t, "thanks", seen(nil, r).Result)
 }
 
+// P4: a client with sessions is notified that its question was answered on the page, with the id of the
+// dialog that named the page.
+func TestP4AClientIsNotifiedOfAnAnswerOnThePage(t *testing.T) {
+	agent := func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(engine.Question{Kind: engine.FillFields, Prompt: "Where?",
+				Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"object"}}}`)}), nil
+		}
+		return engine.Done("thanks"), nil
+	}
+	client := host(t, agent)
+	d := serve(t, mcp.Config{Client: client, Tools: []mcp.Tool{promptTool(mcp.Hold)},
+		Page: func(run string, n int) string { return fmt.Sprintf("https://desk.example.com/#/inbox/%s/%d", run, n) }})
+	shown, completed := make(chan *sdk.ElicitParams, 1), make(chan string, 1)
+	c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			shown <- r.Params
+			return &sdk.ElicitResult{Action: "accept"}, nil // the person opens the page
+		},
+		ElicitationCompleteHandler: func(_ context.Context, r *sdk.ElicitationCompleteNotificationRequest) {
+			completed <- r.Params.ElicitationID
+		}})
+	s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: d.url,
+		HTTPClient: &http.Client{Transport: asAda{}}}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	require.NoError(t, err)
+	defer s.Close()
+	answered := make(chan error, 1)
+	var dialog *sdk.ElicitParams
+	go func() {
+		dialog = <-shown
+		run := strings.Split(dialog.URL, "/")[5]
+		_, err := client.As(lifecycle.Actor{ID: "ada", Via: "web"}).Reply(t.Context(), run,
+			lifecycle.Reply{ID: 1, Value: json.RawMessage(`{"at":{}}`)})
+		answered <- err
+	}()
+	r, err := start(t.Context(), s, "Go.")
+	require.NoError(t, err)
+	require.NoError(t, <-answered)
+	require.Equal(t, "thanks", textOf(t, r))
+	require.Equal(t, dialog.ElicitationID, <-completed)
+}
+
 // P5: a caller without a sign-in reads where to get one, as the protected-resource metadata say.
 func TestP5TheMetadataNameTheSignIn(t *testing.T) {
 	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)},

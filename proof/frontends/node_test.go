@@ -115,9 +115,19 @@ var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (en
 
 func newLifecycle(s store.Store) (*lifecycle.Lifecycle, error) {
 	return lifecycle.New(lifecycle.Config{Store: s, Engine: asks, Forgiving: true, OnInterrupt: lifecycle.Repeat,
-		Poll: 50 * time.Millisecond, Lease: time.Second, Authorize: authorize,
+		Poll: 50 * time.Millisecond, Lease: time.Second, Authorize: authorize, Directory: deputies{},
 		Pools:  []lifecycle.Pool{{Name: lifecycle.DefaultPool, Capacity: 64}},
 		Logger: slog.New(slog.DiscardHandler)})
+}
+
+// deputies makes bob and carl the deputies of ann, who is away.
+type deputies struct{}
+
+func (deputies) Principals(_ context.Context, id string, _ time.Time) ([]lifecycle.Principal, error) {
+	if id != "bob" && id != "carl" {
+		return nil, nil
+	}
+	return []lifecycle.Principal{{ID: "ann"}}, nil
 }
 
 // authorize lets only erin cancel, and nothing else.

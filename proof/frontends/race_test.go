@@ -56,8 +56,9 @@ func stores(t *testing.T, prove func(t *testing.T, store string)) {
 	}
 }
 
-// L1: people race for one question through each front end, with its deadline and a cancel of its
-// run, while nodes are killed and answers are lost: one wins, and each loser learns who.
+// L1, N10: people, some of them deputies, race for one question through each front end, with its
+// deadline and a cancel of its run, while nodes are killed and answers are lost: one wins, each loser
+// learns who, and the record says for whom a deputy has answered.
 func TestL1OneWinnerThroughWhateverFrontEnd(t *testing.T) {
 	stores(t, func(t *testing.T, store string) {
 		t.Helper()
@@ -195,13 +196,17 @@ func (w *world) raceFor(ctx context.Context, n int) error {
 }
 
 // ask submits a run, and returns its question once it is asked. Half of the questions are decided
-// automatically after a second.
+// automatically after a second. Half are for named people, so that bob and carl answer as deputies.
 func (w *world) ask(ctx context.Context, id string) (asked, error) {
 	key, chat := ui.Label("ivan", id)
 	spec := lifecycle.Spec{ID: id, Prompt: "Go.", MaxRepeats: 1_000_000, MaxAutoDecisions: 1,
 		Labels: map[string]string{key: chat}}
+	spec.Ask = &lifecycle.AskPolicy{}
 	if !w.endless && sample.N(2) == 0 {
-		spec.Ask = &lifecycle.AskPolicy{Wait: &lifecycle.Wait{End: time.Second, Then: lifecycle.ThenDecide}}
+		spec.Ask.Wait = &lifecycle.Wait{End: time.Second, Then: lifecycle.ThenDecide}
+	}
+	if sample.N(2) == 0 {
+		spec.Ask.To = &lifecycle.Audience{Users: []string{"ann", "ada", "dora", "gina", "hana", "ivan", "judy"}}
 	}
 	if _, err := w.client.Submit(ctx, spec); err != nil {
 		return asked{}, err
@@ -240,6 +245,13 @@ func (w *world) judge(ctx context.Context, id string, h *history) error {
 	if run.State == lifecycle.StateSucceeded && run.FinalText != records[0].Response {
 		wrong = fmt.Sprintf("\n\tthe agent was answered %q, and the history says %q", run.FinalText,
 			records[0].Response)
+	}
+	by, deputy := records[0].Actor, ""
+	if records[0].Question.To != nil && (by == "bob" || by == "carl") {
+		deputy = "ann"
+	}
+	if got := records[0].For(); got != deputy {
+		wrong += fmt.Sprintf("\n\t%s has answered for %q, and not for %q", by, got, deputy)
 	}
 	wrong += h.judge()
 	w.mu.Lock()
@@ -371,8 +383,12 @@ func (w *world) overAPI(ctx context.Context, q asked) outcome {
 
 // onPage sends a reply as the page does: with a session, the origin and the digest.
 func (w *world) onPage(ctx context.Context, q asked) outcome {
+	deputy := ""
+	if q.To != nil {
+		deputy = `,"for":"ann"`
+	}
 	return w.reply(ctx, q, http.Header{"Cookie": {"session=bob"}, "Sec-Fetch-Site": {"same-origin"}},
-		`{"text":"bob was","seen":"`+q.Digest()+`"}`)
+		`{"text":"bob was","seen":"`+q.Digest()+`"`+deputy+`}`)
 }
 
 // toolResult is the result of an MCP tool, or its request for input.
