@@ -24,7 +24,7 @@ type asker struct {
 	in, out *os.File
 	columns int  // in which an edit is shown side by side; 0: one below the other
 	edits   bool // begins with the arguments of an approval that may be edited
-	// drafts are what a person had typed when they left a control, by control; nil: it is dropped.
+	// drafts are the typed texts of controls that the person left, by control; nil: they are dropped.
 	drafts map[string]string
 }
 

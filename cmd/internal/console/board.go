@@ -41,7 +41,7 @@ type board struct {
 	more     bool                        // the inbox has more questions than the board
 	at       place                       // of the cursor
 	marked   map[place]bool              // selected for one decision
-	drafts   map[place]map[string]string // what was typed and not sent, by control
+	drafts   map[place]map[string]string // typed and unsent texts, by control
 	decided  map[place]bool              // until the list no longer has them
 	pending  []decision                  // to be sent at due
 	proposed string                      // the pending decision, in words

@@ -16,7 +16,7 @@ import (
 
 // decidable reports why the chosen questions cannot be decided with one key; empty: they can.
 func (b *board) decidable(all []*lifecycle.InboxQuestion, d lifecycle.Decision) string {
-	b.detail() // counts unseen anew: several keys may arrive between two views
+	b.detail() // updates unseen: several keys may arrive between two views
 	first := &all[0].Question
 	if b.file > 0 {
 		return "esc shows the question again; then decide"

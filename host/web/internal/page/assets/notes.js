@@ -70,7 +70,7 @@ export class Notes {
     this.names?.look(begun.exec(this.field.value.slice(0, this.field.selectionStart))?.[1] ?? "");
   }
 
-  // mention writes a picked name in place of what was typed.
+  // mention replaces the typed beginning by the picked name.
   mention({ id }) {
     const { value, selectionStart: end } = this.field;
     const typed = begun.exec(value.slice(0, end))?.[1] ?? "";
