@@ -19,6 +19,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 // answering ends with the answer to its question.
@@ -216,6 +217,32 @@ func TestR5OpenStoresNoticeARestore(t *testing.T) {
 
 	_, err = postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, postgres.Migrations()[:10])
 	require.ErrorIs(t, err, postgres.ErrNewer)
+}
+
+// A server may hide its timeline, and a role may only read: stores open nevertheless. Without the
+// timeline, only Restored raises the incarnation.
+func TestR5AServerMayHideItsTimeline(t *testing.T) {
+	w := &world{t, pgtest.DSN(t), postgres.DefaultSchema}
+	owner := w.dsn
+	require.NoError(t, postgres.Migrate(t.Context(), owner, ""))
+	silent := postgres.Options{NoListen: true, NoNotify: true}
+	w.open(silent, "default_transaction_read_only=on")
+	node, dsn := w.newRole("")
+	w.grant("interlude_node", node)
+	w.exec(`REVOKE EXECUTE ON FUNCTION pg_catalog.pg_walfile_name(pg_lsn) FROM PUBLIC`)
+	w.dsn = dsn
+	s := w.open(silent)
+	w.furnish(s)
+	last := func(id string) (body string) {
+		events, err := s.Events(t.Context(), id, 0, 100)
+		require.NoError(t, err)
+		return string(events[len(events)-1].Body)
+	}
+	run := w.commit(s, withMarker(created("r")))
+	require.NotContains(t, last("r"), "marked")
+	require.NoError(t, postgres.Restored(t.Context(), owner, ""))
+	w.commit(s, withMarker(report(run)))
+	require.Contains(t, last("r"), "marked")
 }
 
 // withMarker has the commit's events marked.

@@ -156,7 +156,7 @@ func TestL1HelpFitsATerminal(t *testing.T) {
 			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), 80, line)
 		}
 	}
-	require.Equal(t, "reply\nresume\nrestore\n", printOf(t, p, []string{"__complete", "re"}))
+	require.Equal(t, "reply\nresume\nrestore\nrestored\n", printOf(t, p, []string{"__complete", "re"}))
 	require.Equal(t, "-after\n", printOf(t, p, []string{"__complete", "events", "--a"}))
 	require.Equal(t, "-db\n-decision\n-directory\n", printOf(t, p, []string{"__complete", "reply", "r", "-d"}))
 	for _, shell := range []string{"bash", "zsh", "fish"} {

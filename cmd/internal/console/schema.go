@@ -113,7 +113,7 @@ var restoreVerb = command.Verb{
 }
 
 var restoredVerb = command.Verb{
-	Name: "restored", Does: "mark new events, after the database was restored by other means than restore",
+	Name: "restored", Does: "mark new events after any other kind of restore",
 	More: "So no event gets the id of a lost one. PostgreSQL does it by itself after a restore to a point in time or " +
 		"a promotion. Call it before hosts start: docs/tutorials/restore.md says when. Earlier releases refuse the " +
 		"database afterwards.",
