@@ -91,7 +91,7 @@ func (u unnumbered) Answer(ctx context.Context, person, run, id string, a frontt
 	return u.bare.Answer(ctx, person, run, id, a)
 }
 
-// P1, P2, P3: the package itself passes the table of traps.
+// P1, P2, P3, N1, N10: the package itself passes the table of traps.
 func TestP2TheCorePassesTheTraps(t *testing.T) {
 	fronttest.Run(t, func(_ testing.TB, c fronttest.Config) fronttest.FrontEnd { return bare{c} })
 }

@@ -268,7 +268,7 @@ func (l *Links) explain(v *visit, err error) *refusal {
 		return &refusal{reason: NotAllowed}
 	case errors.Is(err, lifecycle.ErrNotFound), errors.Is(err, lifecycle.ErrNotWaiting):
 		return &refusal{reason: Gone}
-	case errors.Is(err, lifecycle.ErrInvalidArgument):
+	case errors.Is(err, lifecycle.ErrInvalidArgument), errors.Is(err, lifecycle.ErrInvalidReply):
 		return &refusal{reason: Invalid}
 	}
 	l.config.Logger.Error("link: answer or question unavailable", "run", v.run, "err", err)

@@ -197,6 +197,20 @@ func TestN1TheRiskIsAcknowledged(t *testing.T) {
 	}
 }
 
+// N1: a question with Only refuses any other answer, and stays open.
+func TestN1ALinkAcceptsOnlyTheOptions(t *testing.T) {
+	h := newHost(t, engine.ConfirmOf("Ship it?"), nil)
+	address := h.link("r", h.asked("r", nil), To("ada"))
+	require.NotContains(t, h.call("GET", address, nil).Body.String(), "<textarea")
+	for _, form := range []url.Values{{"text": {"perhaps"}}, {"option": {"2"}}, {"option": {"-1"}}} {
+		require.Equal(t, "invalid", h.call("POST", address, form).Header().Get("Interlude-Reason"))
+	}
+	require.Equal(t, http.StatusOK, h.call("POST", address, url.Values{"option": {"1"}}).Code)
+	record, err := h.lc.Question(t.Context(), "r", 1)
+	require.NoError(t, err)
+	require.Equal(t, "no", record.Response)
+}
+
 // N5: prompt and context are drawn as Markdown, and HTML is text.
 func TestN5ThePageDrawsMarkdown(t *testing.T) {
 	h := newHost(t, engine.Question{Kind: engine.OpenText, Prompt: "Deploy **api**?\n\n1. `a\u202eb`\n3. <b>c</b>",

@@ -374,6 +374,11 @@ func (b byPress) seen(ctx context.Context, person, run string) (s fronttest.Seen
 	for _, m := range b.messages(run) {
 		s.Result += m.Shown()
 		if !slices.Contains(m.Buttons(), "form") {
+			if len(m.Buttons()) > 0 { // the options of a question with Only
+				var n int
+				_, _ = fmt.Sscanf(m.Key, "%d.", &n)
+				s.Questions = append(s.Questions, n)
+			}
 			continue
 		}
 		text, err := b.heard(ctx, person, m, "form", m.Button("form").Value)
@@ -459,7 +464,7 @@ func (b byPress) Dismiss(ctx context.Context, person, run string, _ int) error {
 	return err
 }
 
-// P2, P3: Slack passes the table of traps of front ends.
+// P2, P3, N1, N10: Slack passes the table of traps of front ends.
 func TestP2SlackPassesTheTraps(t *testing.T) {
 	fronttest.Run(t, func(tb testing.TB, c fronttest.Config) fronttest.FrontEnd {
 		tb.Helper()

@@ -325,7 +325,7 @@ func (b byChat) Dismiss(ctx context.Context, person, run string, _ int) error {
 	return err
 }
 
-// P2, P3, P5: the AI SDK's stream passes the table of traps of front ends.
+// P2, P3, P5, N1, N10: the AI SDK's stream passes the table of traps of front ends.
 func TestP2TheChatPassesTheTraps(t *testing.T) {
 	fronttest.Run(t, func(tb testing.TB, c fronttest.Config) fronttest.FrontEnd {
 		tb.Helper()
@@ -422,7 +422,7 @@ func (b byAGUI) Dismiss(ctx context.Context, person, run string, question int) e
 	return b.respond(ctx, person, run, question, object{"status": "cancelled"})
 }
 
-// P2, P3, P5: AG-UI passes the table of traps of front ends.
+// P2, P3, P5, N1, N10: AG-UI passes the table of traps of front ends.
 func TestP2AGUIPassesTheTraps(t *testing.T) {
 	fronttest.Run(t, func(tb testing.TB, c fronttest.Config) fronttest.FrontEnd {
 		tb.Helper()

@@ -102,7 +102,7 @@ func (a apiClient) Answer(ctx context.Context, person, run, id string, answer fr
 // Dismiss does nothing: who closes the page has not answered.
 func (a apiClient) Dismiss(context.Context, string, string, int) error { return nil }
 
-// P2, P3: the API, and so the page, passes the table of traps of front ends.
+// P2, P3, N1, N10: the API, and so the page, passes the table of traps of front ends.
 func TestP2TheAPIPassesTheTraps(t *testing.T) {
 	fronttest.Run(t, func(tb testing.TB, c fronttest.Config) fronttest.FrontEnd {
 		tb.Helper()

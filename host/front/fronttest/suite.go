@@ -92,6 +92,7 @@ const (
 	twoRounds  = "rounds"   // asks for one text, twice
 	approval   = "approval" // asks for an approval
 	reviewed   = "reviewed" // asks for an approval, which the submitter may not give
+	yesOrNo    = "sure"     // asks for a yes or a no, and accepts only these
 	noQuestion = "none"
 	endless    = "endless" // works until it is canceled
 	absent     = "absent"  // asks ann for one text, whose deputy is ada
@@ -174,6 +175,8 @@ func agent(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, e
 	case t.Prompt == absent:
 		question.To = &lifecycle.Audience{Users: []string{"ann"}}
 		return engine.Ask(question), nil
+	case t.Prompt == yesOrNo:
+		return engine.Ask(engine.ConfirmOf("Sure?")), nil
 	case t.Prompt == twoTexts:
 		return engine.AskAll(question, question), nil
 	case t.Prompt == approval, t.Prompt == reviewed:

@@ -40,6 +40,15 @@ var Traps = []Trap{
 			require.NotEmpty(w, w.history(run)[0].Via, "the record names the front end")
 			require.NotEmpty(w, w.history(run)[0].Key, "each answer has a key")
 		}},
+	{"a question with Only accepts its options",
+		"Any other answer is refused before anything is stored.", func(w *world) {
+			run := w.start(yesOrNo)
+			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Text: "perhaps"}) // perhaps an error
+			require.Empty(w, w.history(run)[0].Resolution)
+			require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
+			w.answer(run, "m2", Answer{Question: 1, Text: "yes"})
+			require.True(w, w.see(run).Ended)
+		}},
 	{"a partial answer leaves the other questions",
 		"A partial answer emits no new question: look at the run again after " +
 			"interaction.recorded.", func(w *world) {
