@@ -78,6 +78,7 @@ func (c *cluster) open(ctx context.Context) (err error) {
 	c.fleet = newFleet(c.dir, node, c.o.nodes)
 	c.chaos = newChaos(c.o, c.server, c.fleet)
 	c.people = newPeople(c.client, c.ledger)
+	c.people.undoable = c.o.outside || c.server.replicas != nil
 	c.load = &load{client: c.client, people: c.people, ledger: c.ledger, seed: c.o.seed, runs: c.o.runs,
 		idle: !c.o.chaos && !c.o.outside, unfollowed: c.o.asynchronous, share: c.chaos.share}
 	c.capacity = &capacity{server: c.server, pools: c.store, seed: c.o.seed, every: 5 * time.Millisecond}

@@ -21,6 +21,9 @@ type people struct {
 	ledger *ledger
 	asked  chan string
 	work   sync.WaitGroup
+	// undoable: a promotion may undo a question that people have read on the old primary, where its
+	// commit was not acknowledged. The run asks it again.
+	undoable bool
 
 	mu   sync.Mutex
 	seen map[string]int // guarded by mu; by run: the last question that a person deals with
@@ -165,12 +168,30 @@ func (p *people) say(ctx context.Context, d *dealing, question int, key, text st
 	case err == nil:
 		s.accepted = &receipt
 		p.ledger.acknowledged()
+	case p.undone(ctx, d, question, err):
+		return s
 	case cast.Definite(err):
 		s.refused = err
 		p.ledger.refusals.Add(1)
 	}
 	d.saying(s)
 	return s
+}
+
+// undone reports that a promotion has undone the question. The person then waits for it again.
+func (p *people) undone(ctx context.Context, d *dealing, question int, refusal error) bool {
+	if !p.undoable || !errors.Is(refusal, lifecycle.ErrNotWaiting) {
+		return false
+	}
+	run, err := p.client.Get(ctx, d.plan.id)
+	open := err == nil && len(run.Open) > 0 && run.Open[0].ID == question // asked again by now
+	if err != nil || run.State.Terminal() || run.Interactions >= question && !open {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[d.plan.id] = min(p.seen[d.plan.id], question-1)
+	return true
 }
 
 func (p *people) reply(ctx context.Context, d *dealing, s *saying) (receipt interaction.Receipt, _ error) {
