@@ -108,6 +108,15 @@ func wrongCalls() []wrongCall {
 			}
 			return nil
 		},
+		"EventsAfter": func(ctx context.Context, l *Lifecycle, id string) error {
+			for _, err := range l.EventsAfter(ctx, id, Cursor{}) {
+				return err
+			}
+			return nil
+		},
+		"CheckCursor": func(ctx context.Context, l *Lifecycle, id string) error {
+			return l.CheckCursor(ctx, id, Cursor{})
+		},
 	}
 	for method, call := range withID {
 		withContext[method] = func(ctx context.Context, l *Lifecycle) error { return call(ctx, l, "r") }
