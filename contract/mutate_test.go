@@ -259,6 +259,7 @@ var parameters = [][]string{
 	{"keep_waiting", "auto_decide", "fail"},
 	{"seq", "meta.local_seq", "meta.attempt", "data.interaction_id"},
 	{"protocol_version", "engine", "to", "terminal.status"},
+	{"ts", "meta.incarnation"},
 	{"pending_interaction_id", "terminal", "wait_deadline_at"},
 }
 

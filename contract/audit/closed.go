@@ -24,6 +24,7 @@ type lastOf struct {
 // commonEnd is the part of lastOf that many runs share.
 type commonEnd struct {
 	state, engine string
+	incarnation   uint64
 	pastEnd       bool
 }
 
@@ -57,9 +58,10 @@ func (c *closedRuns) storeEnd(run string, v *view) bool {
 	if !c.slim || !v.l.Terminal(v.state) {
 		return false
 	}
-	common := commonEnd{v.state, v.head.Engine, v.pastEnd}
+	common := commonEnd{v.state, v.head.Engine, v.head.Meta.Incarnation, v.pastEnd}
 	if c.commonEnds[common] == nil {
-		c.commonEnds[common] = &commonEnd{v.state, v.head.Engine, v.pastEnd}
+		shared := common
+		c.commonEnds[common] = &shared
 	}
 	c.runs[run] = lastOf{v.head.Seq, v.head.TS, c.commonEnds[common]}
 	return true
@@ -74,7 +76,8 @@ func (c *closedRuns) remove(run string, checker *Checker) *view {
 	}
 	delete(c.runs, run)
 	v := newView(checker.l)
-	v.head = &step{Event: fcmp.Event{RunID: run, Seq: last.seq, TS: last.ts, Engine: last.engine}}
+	v.head = &step{Event: fcmp.Event{RunID: run, Seq: last.seq, TS: last.ts, Engine: last.engine,
+		Meta: fcmp.Meta{Incarnation: last.incarnation}}}
 	v.markUnknown()
 	v.state, v.pastEnd = last.state, last.pastEnd
 	return v

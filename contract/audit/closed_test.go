@@ -39,14 +39,16 @@ func TestSummaryOfAnEndedRunGivesTheSameVerdict(t *testing.T) {
 			judge(name, body)
 		}
 	}
-	log := logs(t, "good")["question-and-answer"]
-	lines := strings.SplitAfter(strings.TrimSuffix(log, "\n"), "\n")
-	last := len(lines)
-	for _, after := range lines {
-		for _, renumbered := range []string{after, reSeq(after, last), reSeq(after, last+1)} {
-			judge("after the end", log+"\n"+renumbered)
-			judge("by another engine", log+"\n"+strings.Replace(renumbered, `"demo"`, `"other"`, 1))
-			judge("later", log+"\n"+strings.Replace(renumbered, `"2026-03-01T09`, `"2026-03-01T10`, 1))
+	for _, name := range []string{"question-and-answer", "restored"} {
+		log := logs(t, "good")[name]
+		lines := strings.SplitAfter(strings.TrimSuffix(log, "\n"), "\n")
+		last := len(lines)
+		for _, after := range lines {
+			for _, renumbered := range []string{after, reSeq(after, last), reSeq(after, last+1)} {
+				judge("after the end", log+"\n"+renumbered)
+				judge("by another engine", log+"\n"+strings.Replace(renumbered, `"demo"`, `"other"`, 1))
+				judge("later", log+"\n"+strings.Replace(renumbered, `"2026-03-01T09`, `"2026-03-01T10`, 1))
+			}
 		}
 	}
 }

@@ -71,17 +71,29 @@ func (r *contiguous) judge(v *view, s *step) string {
 	return ""
 }
 
-// monotone is IV-04: the time never goes back.
+// monotone is IV-04, IV-51: the time never goes back, and the incarnation never falls.
 type monotone struct {
 	Field string `json:"field"`
 }
 
+const memberIncarnation = "meta.incarnation"
+
 func (r *monotone) bind(*contract.Lifecycle) error {
-	return allKnown("time", []string{"ts"}, r.Field)
+	return allKnown("field that only grows", []string{"ts", memberIncarnation}, r.Field)
 }
 
 func (r *monotone) judge(v *view, s *step) string {
-	if v.head != nil && s.TS.Before(v.head.TS) {
+	switch {
+	case v.head == nil:
+	case r.Field == memberIncarnation:
+		was, is := v.head.Meta.Incarnation, s.Meta.Incarnation
+		if s.partial && is == 0 && was > 0 {
+			return s.skip()
+		}
+		if is < was {
+			return fmt.Sprintf("%s was %d and is %d", r.Field, was, is)
+		}
+	case s.TS.Before(v.head.TS):
 		return fmt.Sprintf("%s goes back by %s", r.Field, v.head.TS.Sub(s.TS))
 	}
 	return ""

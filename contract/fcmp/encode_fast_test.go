@@ -110,8 +110,7 @@ func TestRecordedEventsAreEncodedAgain(t *testing.T) {
 			require.NoError(t, err, name)
 			data, err := decodeObject(e.Data)
 			require.NoError(t, err)
-			h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
-				LocalSeq: e.Meta.LocalSeq}
+			h := e.header()
 			require.True(t, requireSame(t, h, e.Type, data), line)
 			again, err := encode(h, e.Type, data)
 			require.NoError(t, err)

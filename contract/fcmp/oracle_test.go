@@ -175,8 +175,8 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(wire{
-		ProtocolVersion: lowestProtocol(typ, plain), RunID: h.RunID, Seq: h.Seq, TS: FormatTime(h.TS), Engine: h.Engine,
-		Type: typ, Data: plain, Meta: Meta{Attempt: h.Attempt, LocalSeq: h.LocalSeq},
+		ProtocolVersion: lowestProtocol(h, typ, plain), RunID: h.RunID, Seq: h.Seq, TS: FormatTime(h.TS),
+		Engine: h.Engine, Type: typ, Data: plain, Meta: h.meta(),
 	}); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 }
 
 // lowestProtocol is the version that the contract's extensions say.
-func lowestProtocol(typ string, data map[string]any) string {
+func lowestProtocol(h Header, typ string, data map[string]any) string {
 	l := contract.Load()
 	for _, e := range slices.Backward(l.Extensions) { // the latest version comes last
 		trigger, _ := data["trigger"].(string)
@@ -195,6 +195,9 @@ func lowestProtocol(typ string, data map[string]any) string {
 			return e.Protocol
 		}
 		for _, entry := range e.Members {
+			if entry == "meta.incarnation" && h.Incarnation > 0 {
+				return e.Protocol
+			}
 			if of, member := contract.SplitMember(entry); of == typ && data[member] != nil {
 				return e.Protocol
 			}
