@@ -2,13 +2,16 @@ package link
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/host/render"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -38,6 +41,7 @@ type view struct {
 	CSS                 template.CSS
 
 	Question  *lifecycle.Question // nil: no question is shown
+	Prompt    string              // empty if the heading says all of it
 	Person    string              // the person who answers
 	For       string              // the absent person whose deputy answers, or empty
 	Arguments *excerpt
@@ -160,7 +164,11 @@ func (w *words) howSettled(r *lifecycle.Record) string {
 
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
-	s.Heading, s.Question, s.Full, s.Ends = s.T.Reasons[""][0], q, full, s.T.moment(q.EndsAt)
+	s.Question, s.Prompt, s.Full, s.Ends = q, q.Prompt, full, s.T.moment(q.EndsAt)
+	heading, whole := headingOf(q)
+	if s.Heading = cmp.Or(heading, s.T.Reasons[""][0]); whole {
+		s.Prompt = ""
+	}
 	s.Person, s.For = v.person, v.actor.For
 	for _, n := range q.Notes.All() {
 		s.Notes = append(s.Notes, shownNote{n, s.T.moment(n.NotedAt)})
@@ -191,10 +199,52 @@ func (s *view) ask(v *visit, full string) {
 	}
 }
 
+// maxHeading bounds the question in the page's heading and title, in bytes.
+const maxHeading = 200
+
+// headingOf returns the question as one line of text: the first line of its prompt, or the title or
+// summary of a call if that line is missing or too long. whole reports whether the line is the entire
+// prompt.
+func headingOf(q *lifecycle.Question) (heading string, whole bool) {
+	heading = firstLine(q.Prompt)
+	whole = heading == strings.TrimSpace(q.Prompt) && len(heading) <= maxHeading
+	if s := q.Subject; s != nil && (heading == "" || len(heading) > maxHeading) {
+		heading, _, _ = strings.Cut(cmp.Or(s.Title, s.Summary, heading), "\n")
+	}
+	if len(heading) > maxHeading {
+		heading = heading[:interaction.Break(heading, maxHeading)] + " …"
+	}
+	return interaction.VisibleProse(heading), whole
+}
+
+// firstLine returns the first line of a text in Markdown without its marks. It is empty if the text
+// begins with a list, a table or other block.
+func firstLine(source string) string {
+	blocks := render.Markdown(source)
+	if len(blocks) == 0 || blocks[0].Kind != render.Paragraph && blocks[0].Kind != render.Heading &&
+		blocks[0].Kind != render.Source {
+		return ""
+	}
+	line, _, _ := strings.Cut(plain(blocks[:1]), "\n")
+	return strings.TrimSpace(line)
+}
+
+// plain returns the text of elements without their form.
+func plain(all []render.Element) string {
+	var b strings.Builder
+	for i := range all {
+		if all[i].Kind == render.Break {
+			b.WriteByte('\n')
+		}
+		b.WriteString(all[i].Text + plain(all[i].Children))
+	}
+	return b.String()
+}
+
 // edit shows a form with what the person has typed, or the review of edited arguments.
 func (s *view) edit(v *visit, refused *refusal) {
 	v.form.Open = true
-	s.Form = v.form
+	s.Form, s.Prompt = v.form, v.question.Prompt
 	switch {
 	case v.reviewed != nil:
 		before := interaction.VisibleJSON(argumentsOf(&v.question), "  ")

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -83,7 +84,8 @@ func TestJ12AnApprovalHidesNothing(t *testing.T) {
 	shown := h.call("GET", h.link("r", h.asked("r", nil), To("ada")), nil).Body.String()
 	require.Contains(t, shown, `a\u{202E}txt.exe[90 white-space characters]--all`)
 	require.Contains(t, shown, `no\u{2060}ne`)
-	require.Contains(t, shown, `Delete\u{200B} it?`)
+	require.Contains(t, shown, `<h1>Delete\u{200B} it?</h1>`)
+	require.Contains(t, shown, `<title>Delete\u{200B} it? – Acme</title>`)
 	require.NotContains(t, strings.ReplaceAll(shown, "[90 white-space characters]", ""), "white-space characters]")
 	require.Contains(t, shown, "\n"+strings.Repeat("  ", 12)+"&#34;in&#34;: ")
 }
@@ -126,6 +128,41 @@ func TestN5ALongTextIsFolded(t *testing.T) {
 	require.Contains(t, shown, `<div class="beginning"><blockquote><p><strong>a b b`)
 	require.Contains(t, shown, `<summary>Show all lines (1)</summary>`)
 	require.Equal(t, 1, strings.Count(shown, "b c</strong>"))
+}
+
+// N7: the question is the page's heading and title in both languages, as one bounded line of plain
+// text without hidden characters or HTML. The prompt follows unless the heading is all of it.
+func TestN7TheQuestionIsTheHeading(t *testing.T) {
+	long := strings.Repeat("é", 98) + "\u202eé"
+	call := &engine.Subject{Tool: "pay", Title: "Pay <b>ACME</b>\u200b\nnow", Summary: "pay 10"}
+	for _, c := range []struct {
+		question engine.Question
+		heading  string // as HTML; empty: the page's words
+		whole    bool
+	}{
+		{engine.Question{Prompt: " Ship <b>it</b>\u202e?\n"}, `Ship &lt;b&gt;it&lt;/b&gt;\u{202E}?`, true},
+		{engine.Question{Prompt: "## Ship **it** to [a](https://b.example)?\n\nSoon."},
+			"Ship it to a (https://b.example)?", false},
+		{engine.Question{Prompt: "Ship `a\u200b`\\\nnow?"}, `Ship a\u{200B}`, false},
+		{engine.Question{Prompt: "Ship\nnow?"}, "Ship", false},
+		{engine.Question{Prompt: long + "?"}, strings.Repeat("é", 98) + `\u{202E} …`, false},
+		{engine.Question{Prompt: "- a\n- b"}, "", false},
+		{engine.Question{Prompt: "Pay?", Subject: call}, "Pay?", true},
+		{engine.Question{Prompt: long + "?", Subject: call}, `Pay &lt;b&gt;ACME&lt;/b&gt;\u{200B}`, false},
+		{engine.Question{Prompt: "- a", Subject: &engine.Subject{Tool: "pay", Summary: "pay\u00ad 10"}},
+			`pay\u{00AD} 10`, false},
+	} {
+		h := newHost(t, c.question, nil)
+		address := h.link("r", h.asked("r", nil), To("ada"))
+		for language, fallback := range map[string]string{"en": "Please answer", "de": "Bitte antworten Sie"} {
+			shown := h.call("GET", address, nil, "Accept-Language", language).Body.String()
+			want := cmp.Or(c.heading, fallback)
+			require.Contains(t, shown, `<h1>`+want+"</h1>")
+			require.Contains(t, shown, "<title>"+want+" – Acme</title>")
+			_, body, _ := strings.Cut(shown, "</h1>")
+			require.Equal(t, c.whole, !strings.Contains(body, `<div class="text">`), c.question.Prompt)
+		}
+	}
 }
 
 // N4: every invisible character of untrusted text on the page is named, and an option shows its
@@ -255,7 +292,7 @@ func TestN7TheLinkPageSpeaksGerman(t *testing.T) {
 	h := newHost(t, engine.Question{Kind: engine.RiskAck, Prompt: "Löschen?"}, nil)
 	link := h.link("r", h.asked("r", nil), To("ada"))
 	body := h.call("GET", link, nil, "Accept-Language", "de").Body.String()
-	for _, text := range []string{`<html lang="de">`, "Bitte antworten Sie", "Ich nehme das Risiko an", "Nein",
+	for _, text := range []string{`<html lang="de">`, `<h1>Löschen?</h1>`, "Ich nehme das Risiko an", "Nein",
 		"Sie antworten als"} {
 		require.Contains(t, body, text)
 	}

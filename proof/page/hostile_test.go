@@ -50,6 +50,8 @@ func (w *world) linked(id, person string) string {
 	require.NoError(w.t, err)
 	page := httptest.NewRecorder()
 	links.ServeHTTP(page, httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, address, nil))
+	heading := regexp.MustCompile(`(?s)<title>(.*)</title>.*<h1>(.*)</h1>`).FindStringSubmatch(page.Body.String())
+	require.Equal(w.t, heading[1], heading[2])
 	marks := regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`)
 	return html.UnescapeString(marks.ReplaceAllString(page.Body.String(), " "))
 }
