@@ -229,7 +229,7 @@ func (b *brandEntry) read() error {
 		}
 	}
 	if err := b.brand.Validate(); err != nil {
-		return fmt.Errorf("brand: %s", strings.TrimPrefix(err.Error(), "web: Brand."))
+		return fmt.Errorf("brand: %s", strings.TrimPrefix(err.Error(), "render: Brand."))
 	}
 	return nil
 }

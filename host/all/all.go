@@ -60,7 +60,7 @@ type Host struct {
 	Probes  string
 	Metrics http.Handler
 	// LinkKeys sign links that answer a question. Empty: no links. Link has the other settings;
-	// Serve sets its Client, URL and Keys, and Page unless it is set.
+	// Serve sets its Client, URL, Keys and Brand (that of Web), and Page unless it is set.
 	LinkKeys []link.Key
 	Link     link.Config
 	// Notices configures notices; Serve sets its Client and adds Endpoints. Without a Queue there
@@ -238,7 +238,7 @@ func (h *Host) probes(ctx context.Context, lc *lifecycle.Lifecycle) (func(contex
 
 func (h *Host) links(client *lifecycle.Client, base, prefix string) (*link.Links, error) {
 	cfg := h.Link
-	cfg.Client, cfg.URL, cfg.Keys = client, base+linkPath, h.LinkKeys
+	cfg.Client, cfg.URL, cfg.Keys, cfg.Brand = client, base+linkPath, h.LinkKeys, h.Web.Brand
 	if cfg.Page == nil {
 		cfg.Page = func(runID string, question int) string {
 			return fmt.Sprintf("%s%s/#/inbox/%s/%d", base, prefix, url.PathEscape(runID), question)

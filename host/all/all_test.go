@@ -85,6 +85,7 @@ func TestL2OneCallServesAWholeHost(t *testing.T) {
 			Lifecycle: lifecycle.Config{Store: memory.New(), Engine: shipper, Forgiving: true},
 			Address:   "127.0.0.1:0",
 			LinkKeys:  []link.Key{{ID: "1", Secret: []byte(strings.Repeat("s", link.MinSecret))}},
+			Web:       web.Options{Brand: web.Brand{Name: "Acme Desk"}},
 			Notices:   notify.Config{Queue: queue},
 			Endpoints: func(client *lifecycle.Client, links *link.Links) ([]notify.Endpoint, error) {
 				letter := func(ctx context.Context, n notify.Notice) error {
@@ -134,6 +135,7 @@ func TestL2OneCallServesAWholeHost(t *testing.T) {
 	status, page = request(t, http.MethodGet, letter, "", "")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, base+"/interlude/#/inbox/r/1", "the link leads to the page, too")
+	require.Contains(t, page, " – Acme Desk</title>", "the page and the links have one brand")
 	form := url.Values{"option": {"0"}}.Encode()
 	status, page = request(t, http.MethodPost, letter, "application/x-www-form-urlencoded", form)
 	require.Equal(t, http.StatusOK, status, page)

@@ -70,7 +70,8 @@ const maxForm = 3*lifecycle.MaxReplyText + 4<<10
 const formTimeout = 30 * time.Second
 
 // ServeHTTP serves a link; the last part of the path is its token. GET and HEAD return the page
-// with the question and change nothing. POST sends the form's reply.
+// with the question and change nothing. POST sends the form's reply. With the query "logo", GET
+// returns the host's logo for any token.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, body := reqbody.Limit(w, r, formTimeout)
 	post := r.Method == http.MethodPost
@@ -78,6 +79,11 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body.CloseUnread(w.Header())
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	if !post && len(l.config.Brand.Logo) > 0 && r.URL.Query().Has("logo") {
+		body.CloseUnread(w.Header())
+		l.writeLogo(w, r)
 		return
 	}
 	var v *visit

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/interlude-go/interlude/host/render"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -49,8 +51,10 @@ type Config struct {
 	// Page returns the address of the host's own page for a question, to which the link's page refers.
 	// Nil: no such page.
 	Page func(runID string, question int) string
-	// Name is the host's name, shown on each page; may be empty.
+	// Name is the host's name, shown on each page. Empty: Brand.Name.
 	Name string
+	// Brand has the host's name, logo and colors for each page.
+	Brand render.Brand
 	// Clock decides whether a link has expired. Nil: the client's clock (Client.Now).
 	Clock lifecycle.Clock
 	// Logger logs failures of pages. Nil: slog.Default.
@@ -65,6 +69,8 @@ type Links struct {
 	config  Config
 	origin  *http.CrossOriginProtection
 	address string        // URL with a trailing slash
+	style   string        // page.css with the Brand's colors
+	policy  string        // the Content-Security-Policy
 	reading chan struct{} // holds maxFilesRead
 }
 
@@ -93,11 +99,17 @@ func New(cfg Config) (*Links, error) {
 		}
 		cfg.Keys[i].Secret = slices.Clone(k.Secret)
 	}
+	if err := cfg.Brand.Validate(); err != nil {
+		return nil, fmt.Errorf("link: Config.Brand: %w", err)
+	}
+	cfg.Brand.Logo, cfg.Name = slices.Clone(cfg.Brand.Logo), cmp.Or(cfg.Name, cfg.Brand.Name)
+	style := css + colors(&cfg.Brand)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
 	return &Links{config: cfg, origin: http.NewCrossOriginProtection(),
-		address: strings.TrimSuffix(cfg.URL, "/") + "/", reading: make(chan struct{}, maxFilesRead)}, nil
+		address: strings.TrimSuffix(cfg.URL, "/") + "/", style: style, policy: policyOf(style),
+		reading: make(chan struct{}, maxFilesRead)}, nil
 }
 
 // Option sets a property of a link.

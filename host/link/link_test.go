@@ -128,9 +128,9 @@ func TestL2GETAndHEADDecideNothingAndPOSTDecidesOnce(t *testing.T) {
 		require.NotContains(t, body, "<script")
 		require.Contains(t, body, "You answer as <strong>ada</strong>", "visible to a person who gets the mail "+
 			"forwarded")
-		require.Contains(t, body, "<style>"+css+"</style>", "the policy has the hash of these bytes")
+		require.Contains(t, body, "<style>"+h.links.style+"</style>", "the policy has the hash of these bytes")
 		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "same-origin",
-			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"} {
+			"Content-Security-Policy": h.links.policy, "X-Content-Type-Options": "nosniff"} {
 			require.Equal(t, want, got.Header().Get(name), name)
 		}
 	}

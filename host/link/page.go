@@ -26,12 +26,40 @@ var css string
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{"exact": interaction.Visible,
 	"prose": interaction.VisibleProse}).Parse(pageSource))
 
-// policy forbids all loading and scripts. The page's only style is allowed by its hash.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(css))
+// policyOf forbids all loading and scripts. The page's only style is allowed by its hash.
+func policyOf(style string) string {
+	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-}()
+}
+
+// colors returns the rules that replace the colors of page.css.
+func colors(b *render.Brand) (rules string) {
+	light, dark := b.Palettes()
+	if light.Accent != "" {
+		rules = "@media (prefers-color-scheme: light) { :root { --act: " + light.Accent + "; } }\n"
+	}
+	if dark.Accent != "" {
+		rules += "@media (prefers-color-scheme: dark) { :root { --act: " + dark.Accent + "; } }\n"
+	}
+	return rules
+}
+
+// writeLogo sends the host's logo, which is no secret. Scripts in an SVG are not run.
+func (l *Links) writeLogo(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", l.config.Brand.LogoType())
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "private, max-age=3600")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	c := http.NewResponseController(w)
+	_ = c.SetWriteDeadline(time.Now().Add(pageTimeout)) // fails in tests with a recorder
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(l.config.Brand.Logo))
+	_ = c.Flush()
+	_ = c.SetWriteDeadline(time.Time{})
+}
 
 type view struct {
 	T *words
@@ -39,6 +67,7 @@ type view struct {
 	Name, Heading, Text string
 	Reason              Reason
 	CSS                 template.CSS
+	Logo                bool
 
 	Question  *lifecycle.Question // nil: no question is shown
 	Prompt    string              // empty if the heading says all of it
@@ -80,7 +109,8 @@ type choice struct {
 }
 
 func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused *refusal, post bool) {
-	shown := view{T: wordsFor(r), Name: l.config.Name, CSS: template.CSS(css)} //nolint:gosec // the embedded file
+	shown := view{T: wordsFor(r), Name: l.config.Name, Logo: len(l.config.Brand.Logo) > 0,
+		CSS: template.CSS(l.style)} //nolint:gosec // the embedded file and checked colors
 	status := http.StatusOK
 	switch {
 	case refused == nil && v.form == nil && post:
@@ -107,9 +137,9 @@ func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused 
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	if len(shown.Files) > 0 {
-		h.Set("Content-Security-Policy", policy+"; img-src 'self'")
+	h.Set("Content-Security-Policy", l.policy)
+	if len(shown.Files) > 0 || shown.Logo {
+		h.Set("Content-Security-Policy", l.policy+"; img-src 'self'")
 	}
 	h.Set("Referrer-Policy", "same-origin") // the address is a secret, but the form's POST needs an Origin
 	h.Set("Cache-Control", "no-store")

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/host/render"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -163,6 +164,46 @@ func TestN7TheQuestionIsTheHeading(t *testing.T) {
 			require.Equal(t, c.whole, !strings.Contains(body, `<div class="text">`), c.question.Prompt)
 		}
 	}
+}
+
+// N7: each page has the host's name, logo and colors; the logo executes nothing, and colors that people
+// could not read are refused.
+func TestN7ALinkHasTheHostsBrand(t *testing.T) {
+	brand := render.Brand{Name: `Acme "<&>" Desk`, Color: "#7A1F5C", DarkColor: "#f0a6d8",
+		Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)}
+	var base Config
+	h := newHost(t, confirm, func(c *Config, _ *lifecycle.Config) {
+		c.Name, c.Brand = "", brand
+		base = *c
+	})
+	address := h.link("r", h.asked("r", nil), To("ada"))
+	for _, a := range []string{address, address + "x"} { // a rejected link, too
+		page := h.call("GET", a, nil)
+		body := page.Body.String()
+		require.Contains(t, body, `<img src="?logo" alt=""><span class="text">Acme &#34;&lt;&amp;&gt;&#34; Desk</span>`)
+		require.Contains(t, body, " – Acme &#34;&lt;&amp;&gt;&#34; Desk</title>")
+		require.Contains(t, body, "@media (prefers-color-scheme: light) { :root { --act: #7a1f5c; } }")
+		require.Contains(t, body, "@media (prefers-color-scheme: dark) { :root { --act: #f0a6d8; } }")
+		require.Equal(t, policyOf(h.links.style)+"; img-src 'self'", page.Header().Get("Content-Security-Policy"))
+		logo := h.call("GET", a+"?logo", nil)
+		require.Equal(t, http.StatusOK, logo.Code)
+		require.Equal(t, string(brand.Logo), logo.Body.String())
+		require.Equal(t, "image/svg+xml", logo.Header().Get("Content-Type"))
+		require.Contains(t, logo.Header().Get("Content-Security-Policy"), "default-src 'none'")
+		require.Contains(t, logo.Header().Get("Content-Security-Policy"), "sandbox")
+	}
+	require.Equal(t, http.StatusOK, h.call("POST", address+"?logo", url.Values{"option": {"0"}}).Code)
+
+	base.Client = h.lc.Client
+	for _, bad := range []render.Brand{{Color: "#ffcc00"}, {DarkColor: "#3454d1"}, {Color: "red;}"},
+		{Logo: []byte("<html>")}} {
+		base.Brand = bad
+		_, err := New(base)
+		require.ErrorContains(t, err, "link: Config.Brand: ")
+	}
+	plain := newHost(t, confirm, nil)
+	body := plain.call("GET", plain.link("r", plain.asked("r", nil), To("ada")), nil).Body.String()
+	require.NotContains(t, body, "<img")
 }
 
 // N4: every invisible character of untrusted text on the page is named, and an option shows its

@@ -30,7 +30,7 @@ func openLinks(t *testing.T) (*world, func(id, person, language string) *window)
 			page.ServeHTTP(rw, r)
 		})
 	})
-	links, err := link.New(link.Config{Client: w.lc.Client, URL: w.url() + "/answer", Name: "Acme",
+	links, err := link.New(link.Config{Client: w.lc.Client, URL: w.url() + "/answer", Brand: desk,
 		Keys: []link.Key{{ID: "a", Secret: []byte(strings.Repeat("a", link.MinSecret))}}})
 	require.NoError(t, err)
 	return w, func(id, person, language string) *window {
@@ -64,8 +64,8 @@ func (o *window) fits(what string) {
 	o.desk()
 }
 
-// N6: a link's page shows changes in one text and side by side, without a script; long texts and
-// differences are folded, and can be opened.
+// N6, N7: a link's page has the host's brand, and shows changes in one text and side by side, without
+// a script; long texts and differences are folded, and can be opened.
 func TestN6ALinksPageShowsChangesSideBySide(t *testing.T) {
 	w, follow := openLinks(t)
 	q, err := engine.ApprovalOf("Write it?", "write", map[string]any{"path": "pay.sql"})
@@ -85,6 +85,14 @@ func TestN6ALinksPageShowsChangesSideBySide(t *testing.T) {
 		ada.sees("pay 1000 euros")
 		ada.seesNot("row 199")
 		ada.accessibleInBoth("a link's page in " + language)
+		ada.until(`document.title === "Write it? – Acme Desk" && document.querySelector("h1").innerText === "Write it?"`)
+		ada.until(`document.querySelector(".brand").innerText.trim() === "Acme Desk"`)
+		ada.until(`document.querySelector(".brand img").naturalWidth > 0`)
+		const button = `getComputedStyle(document.querySelector("[value=approve]")).color`
+		ada.scheme("light")
+		ada.until(button + ` === "rgb(122, 31, 92)"`)
+		ada.scheme("dark")
+		ada.until(button + ` === "rgb(240, 166, 216)"`)
 		ada.fits("in one text")
 		ada.pictures("link-" + language)
 		sides := map[string]string{"en": "side by side", "de": "nebeneinander"}[language]

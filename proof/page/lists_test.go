@@ -192,11 +192,14 @@ func TestN7NewQuestionsAreNotified(t *testing.T) {
 	ada.until(`document.title.startsWith("(2)")`)
 }
 
+// desk is a host's brand.
+var desk = web.Brand{Name: "Acme Desk", Color: "#7a1f5c", DarkColor: "#f0a6d8",
+	Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4.5" cy="4.5" r="4.5" ` +
+		`fill="#7a1f5c"/></svg>`)}
+
 // N7: the page has the host's name, logo, colors and sign-out link.
 func TestN7ThePageIsTheHosts(t *testing.T) {
-	w := openWorldOf(t, lifecycle.Config{}, web.Options{SignOut: "/out", Brand: web.Brand{Name: "Acme Desk",
-		Color: "#7a1f5c", DarkColor: "#f0a6d8", Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">` +
-			`<circle cx="4.5" cy="4.5" r="4.5" fill="#7a1f5c"/></svg>`)}})
+	w := openWorldOf(t, lifecycle.Config{}, web.Options{SignOut: "/out", Brand: desk})
 	w.ask(lifecycle.Spec{ID: "pay-1"}, approval(t, "Pay 1?", "pay", `{"iban":"DE02 1203"}`))
 	ada := w.open("ada", "#/inbox/pay-1/1")
 	ada.until(ready)
