@@ -46,7 +46,7 @@ func (s *Store) Empty(ctx context.Context) error {
 			EXECUTE CASE WHEN pg_relation_size(used) > 65536 THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END || used;
 		END LOOP;
 		PERFORM interlude.switch_feeds();
-		UPDATE interlude.store SET identity = gen_random_uuid()::text;
+		UPDATE interlude.store SET identity = gen_random_uuid()::text, incarnation = 0;
 	END $$`, s.o.Schema))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 //go:embed migrations/*.sql
@@ -119,14 +120,14 @@ func RefuseEarlier(ctx context.Context, dsn, schema string) error {
 }
 
 func withConn(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, schema string) error) error {
-	config, err := pgx.ParseConfig(dsn)
+	config, err := pgxpool.ParseConfig(dsn) // as Open does: it may have parameters of the pool
 	if err != nil {
 		return configError("connection string", err)
 	}
 	if schema, err = schemaName(schema); err != nil {
 		return err
 	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return err
 	}

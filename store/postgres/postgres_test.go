@@ -167,7 +167,14 @@ func also(tb testing.TB, s store.Store) store.Store {
 func (s suite) run(t *testing.T) {
 	t.Helper()
 	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Lose: lose,
-		Parallel: true}.Run(t)
+		Raise: raise, Parallel: true}.Run(t)
+}
+
+func raise(tb testing.TB, s store.Store) {
+	tb.Helper()
+	p, ok := s.(*place)
+	require.True(tb, ok)
+	require.NoError(tb, postgres.Restored(tb.Context(), p.dsn, p.o.Schema))
 }
 
 // lose deletes a row as another program does.

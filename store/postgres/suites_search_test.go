@@ -57,6 +57,6 @@ func inTurn(dsn func(number, handle int64) string) storetest.Harness {
 			require.NoError(tb, s.Close())
 			return also(tb, s)
 		},
-		Crash: also, Also: also, Parallel: true,
+		Crash: also, Also: also, Raise: raise, Parallel: true,
 	}
 }

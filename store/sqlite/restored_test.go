@@ -11,7 +11,6 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -142,44 +141,4 @@ func copyOf(t *testing.T, path, to string) {
 	require.NoError(t, err)
 	require.NoError(t, s.Backup(t.Context(), to))
 	require.NoError(t, s.Close())
-}
-
-// A host that has the file open uses the incarnation from its next commit on, in bodies of every
-// form, and releases that do not know it refuse the file.
-func TestR5AnOpenStoreNoticesARestore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs.db")
-	s := at(t, path)
-	defer s.Close()
-	require.NoError(t, setPools(t, s))
-	commit := func(c store.Commit) store.Commit {
-		c.Marker = marker{}
-		require.NoError(t, s.Commit(t.Context(), []store.Commit{c})[0])
-		return c
-	}
-	commit(newRun("before", 10))
-	require.NoError(t, sqlite.Restored(t.Context(), path))
-	require.NoError(t, sqlite.Restored(t.Context(), path))
-	commit(newRun("after", 10))
-	commit(newRun("large", 2*sqlite.MaxTail))
-	var marks []uint64
-	for _, id := range []string{"before", "after", "large"} {
-		events, err := s.Events(t.Context(), id, 0, 10)
-		require.NoError(t, err)
-		require.NotEmpty(t, events)
-		for _, e := range events {
-			var n uint64
-			_, _ = fmt.Sscanf(string(e.Body), "marked %d", &n)
-			marks = append(marks, n)
-		}
-	}
-	require.Zero(t, marks[0])
-	require.NotZero(t, marks[1])
-	require.Equal(t, marks[1], marks[2])
-}
-
-// marker is a Marker of events that are no FCMP events.
-type marker struct{}
-
-func (marker) Mark(body []byte, incarnation uint64) []byte {
-	return fmt.Appendf(nil, "marked %d: %s", incarnation, body)
 }

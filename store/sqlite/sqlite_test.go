@@ -56,7 +56,12 @@ func also(tb testing.TB, s store.Store) store.Store {
 }
 
 func TestStorePassesTheSuite(t *testing.T) {
-	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also, Lose: lose}.Run(t)
+	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also, Lose: lose, Raise: raise}.Run(t)
+}
+
+func raise(tb testing.TB, s store.Store) {
+	tb.Helper()
+	require.NoError(tb, sqlite.Restored(tb.Context(), s.(*file).path))
 }
 
 // lose deletes a row as another program does.

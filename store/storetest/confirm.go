@@ -87,7 +87,7 @@ type Replica struct {
 // Run proves that a copy that takes over has everything that a commit or a read has acknowledged.
 func (r Replica) Run(t *testing.T) {
 	t.Helper()
-	w := &world{T: t, ctx: t.Context(), store: r.Store, now: base}
+	w := &world{TB: t, ctx: t.Context(), store: r.Store, now: base}
 	w.join("n")
 	w.pool("p", 100, 0)
 	waits := w.waiting("acknowledged")

@@ -24,6 +24,9 @@ type Harness struct {
 	// operator's DELETE. If the record itself holds the newest events, the events before them are
 	// lost. Without Lose, the suite omits the cases of lost rows.
 	Lose func(tb testing.TB, s store.Store, table Table, id string, last bool)
+	// Raise raises the store's incarnation (store.Marker), as after a restore, while s and other handles
+	// stay open. It is nil for a store whose data cannot be restored.
+	Raise func(tb testing.TB, s store.Store)
 	// Parallel runs cases concurrently, for a store that waits for a server. The functions above
 	// are then called concurrently.
 	Parallel bool
@@ -56,6 +59,12 @@ func (h Harness) Run(t *testing.T) {
 	}
 	if h.Lose != nil {
 		all = slices.Concat(all, lostCases)
+	}
+	if h.Raise != nil {
+		all = slices.Concat(all, restoredCases)
+	}
+	if h.Raise != nil && h.Reopen != nil {
+		all = slices.Concat(all, restoredDurableCases)
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ const lease = time.Hour
 
 // world is the store of one case, and the case's time.
 type world struct {
-	*testing.T
+	testing.TB
 	ctx     context.Context
 	harness Harness
 	store   store.Store
@@ -27,10 +27,10 @@ type world struct {
 }
 
 // newWorld opens a store, registers node "n" and creates pool "p" with plenty of slots.
-func newWorld(t *testing.T, h Harness) *world {
-	t.Helper()
-	w := &world{T: t, ctx: t.Context(), harness: h, store: h.Open(t), now: base}
-	t.Cleanup(func() { require.NoError(t, w.store.Close()) })
+func newWorld(tb testing.TB, h Harness) *world {
+	tb.Helper()
+	w := &world{TB: tb, ctx: tb.Context(), harness: h, store: h.Open(tb), now: base}
+	tb.Cleanup(func() { require.NoError(tb, w.store.Close()) })
 	w.join("n")
 	w.pool("p", 100, 0)
 	return w
