@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,13 +144,91 @@ func TestN7NamesAreSuggestedFromTheDirectory(t *testing.T) {
 	}
 }
 
-// unreadable is a directory that fails.
-type unreadable struct{ people.Directory }
+// N7: claims, votes and answers have the names of the directory, also of absent people and in refusals; a
+// directory that fails is asked once for a response, which then has IDs only.
+func TestN7NamesOfClaimsVotesAndAnswers(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(`people:
+  - {id: u1, name: Ann Lee, deputies: [{id: u2}]}
+  - {id: u2, name: Bob Ray}
+  - {id: u3}
+`), 0o600))
+	file, err := people.Open(name, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	directory := &unreadable{Directory: file}
+	directory.heals.Store(true)
+	w := open(t, lifecycle.Config{Directory: file}, web.Options{Identify: identify, Directory: directory})
+	for id, body := range map[string]string{"r": `"Ship?","ask":{"to":{"users":["u1","u3"]}}`,
+		"votes": `"approval","ask":{"to":{"users":["u1","u3"]},"need":2}`} {
+		require.Equal(t, 201, w.send("POST", "/runs", "carl", `{"id":"`+id+`","prompt":`+body+`}`).status)
+		w.untilAsked(id)
+	}
+	const question = "/runs/r/questions/1"
+	type names struct{ actor, name, of, ofName string }
+	want := names{"u2", "Bob Ray", "u1", "Ann Lee"}
+	claim := func(c *web.Claim) names { return names{c.Actor, c.Name, c.For, c.ForName} }
+	require.Equal(t, "Ann Lee", w.questionOf("r", "u2").ForName)
+	require.Equal(t, 204, w.send("POST", question+"/claim", "u2", `{"seconds":600,"for":"u1"}`).status)
+	require.Equal(t, want, claim(w.questionOf("r", "u3").Claim))
+	var inbox web.Inbox
+	w.send("GET", "/inbox", "u3", "").into(t, &inbox)
+	for _, q := range inbox.Questions {
+		if q.RunID == "r" {
+			require.Equal(t, want, claim(q.Question.Claim))
+		}
+	}
+	require.Len(t, inbox.Questions, 2)
+	var refused web.Problem
+	w.send("POST", question+"/reply", "u3", `{"text":"yes"}`).into(t, &refused)
+	require.Equal(t, want, claim(refused.Claim))
+	require.Equal(t, 201, w.send("POST", question+"/reply", "u2", `{"text":"yes","for":"u1"}`).status)
+	w.send("POST", question+"/reply", "u3", `{"text":"yes"}`).into(t, &refused)
+	require.Equal(t, []string{"u2", "Bob Ray"}, []string{refused.Settled.Actor, refused.Settled.Name})
+	records := func() []web.Record {
+		t.Helper()
+		var (
+			record  web.Record
+			history web.History
+			answers web.Answers
+		)
+		w.send("GET", question, "carl", "").into(t, &record)
+		w.send("GET", "/runs/r/history", "carl", "").into(t, &history)
+		w.send("GET", "/answers", "u2", "").into(t, &answers)
+		return []web.Record{record, history.Records[0], answers.Answers[0].Record}
+	}
+	for _, r := range records() {
+		require.Equal(t, want, names{r.Actor, r.Name, r.For, r.ForName})
+	}
+	reply := "/runs/votes/questions/1/reply"
+	require.Equal(t, 201, w.send("POST", reply, "u2", `{"decision":"approve","for":"u1"}`).status)
+	vote := w.questionOf("votes", "carl").Votes[0]
+	require.Equal(t, want, names{vote.Actor, vote.Name, vote.For, vote.ForName})
+	w.send("POST", reply, "u1", `{"decision":"reject"}`).into(t, &refused)
+	require.Equal(t, want, names{refused.Vote.Actor, refused.Vote.Name, refused.Vote.For, refused.Vote.ForName})
+
+	directory.heals.Store(false)
+	directory.asked.Store(0)
+	for _, r := range records() {
+		require.Equal(t, names{"u2", "", "u1", ""}, names{r.Actor, r.Name, r.For, r.ForName})
+	}
+	require.EqualValues(t, 3, directory.asked.Load())
+}
+
+// unreadable is a directory that fails to name people until it heals.
+type unreadable struct {
+	people.Directory
+
+	heals atomic.Bool
+	asked atomic.Int64
+}
 
 func (*unreadable) People(context.Context, string, string, int) ([]people.Person, error) {
 	return nil, errors.New("dial 10.0.0.7: refused")
 }
 
-func (*unreadable) Person(context.Context, string) (people.Person, error) {
+func (d *unreadable) Person(ctx context.Context, id string) (people.Person, error) {
+	if d.asked.Add(1); d.heals.Load() {
+		return d.Directory.Person(ctx, id)
+	}
 	return people.Person{}, errors.New("dial 10.0.0.7: refused")
 }

@@ -127,7 +127,7 @@ func (d *Server) watchRoute(a *api) {
 			return nil, d.problem(c, err)
 		}
 		body, err := d.openStream(c, func(beat context.Context, s *eventStream) (bool, error) {
-			return false, s.watch(beat, c, watch)
+			return false, d.watch(beat, s, c, watch)
 		})
 		if err != nil {
 			watch.Close()
@@ -141,7 +141,7 @@ func (d *Server) watchRoute(a *api) {
 }
 
 // watch sends the changes until the context ends.
-func (s *eventStream) watch(ctx context.Context, c *caller, watch *lifecycle.InboxWatch) error {
+func (d *Server) watch(ctx context.Context, s *eventStream, c *caller, watch *lifecycle.InboxWatch) error {
 	if err := watch.Recheck(ctx); err != nil {
 		return err
 	}
@@ -153,9 +153,9 @@ func (s *eventStream) watch(ctx context.Context, c *caller, watch *lifecycle.Inb
 		case change.Reload:
 			err = s.sendEvent("", "reload", struct{}{})
 		default:
-			err = s.sendEvent("", "change", InboxChange{change.RunID,
-				showInbox(change.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now()),
-				append([]int{}, change.Gone...)})
+			shown := showInbox(change.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
+			d.addNames(ctx, peopleOf(shown))
+			err = s.sendEvent("", "change", InboxChange{change.RunID, shown, append([]int{}, change.Gone...)})
 		}
 		if err != nil {
 			return err

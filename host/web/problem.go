@@ -133,6 +133,7 @@ func (d *Server) problem(c *caller, err error) *Problem {
 		p.Detail = outcomeUnknown
 	}
 	p.describe(err, c)
+	d.addNames(c.request.Context(), p.people)
 	return p
 }
 
@@ -185,8 +186,7 @@ func (p *Problem) describe(err error, c *caller) {
 		q := showQuestion(&changed.Question, c.actor, c.client.Now())
 		p.Question = &q
 	case errors.As(err, &claimed):
-		p.Claim = &Claim{claimed.Claim.Actor, claimed.Claim.Via, claimed.Claim.Until, claimed.Claim.For,
-			c.actor.Is(claimed.Claim.Actor)}
+		p.Claim = showClaim(&claimed.Claim, c.actor)
 	case errors.As(err, &voted):
 		v := showVote(&voted.Vote, c.actor)
 		p.Vote = &v

@@ -70,6 +70,7 @@ func (d *Server) inbox(ctx context.Context, c *caller, in *inboxInput) (*body[In
 		return nil, err
 	}
 	shown := showInbox(page.Questions, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
+	d.addNames(ctx, peopleOf(shown))
 	return &body[Inbox]{Inbox{shown, page.Next, page.Searched}}, nil
 }
 
@@ -109,6 +110,7 @@ func (d *Server) answers(ctx context.Context, c *caller, in *answersInput) (*bod
 		out.Answers[i] = GivenAnswer{run.ID, run.Title, run.Labels, showRecord(r, c.actor, c.client.Now()),
 			string(run.State), run.FinishedAt, beginning(run)}
 	}
+	d.addNames(ctx, peopleOf(out.Answers))
 	return &body[Answers]{out}, nil
 }
 
@@ -158,7 +160,7 @@ func (d *Server) questions(ctx context.Context, c *caller, in *RunPath) (*body[Q
 		return nil, err
 	}
 	all := showQuestions(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
-	d.nameAuthors(ctx, all)
+	d.addNames(ctx, peopleOf(all))
 	return &body[Questions]{Questions{all}}, nil
 }
 
@@ -179,14 +181,17 @@ func (in *historyInput) query() lifecycle.HistoryQuery {
 }
 
 func (d *Server) history(ctx context.Context, c *caller, in *historyInput) (*body[History], error) {
-	return c.showHistory(c.client.HistoryPage(ctx, in.ID, in.query()))
+	page, err := c.client.HistoryPage(ctx, in.ID, in.query())
+	return d.showHistory(ctx, c, page, err)
 }
 
 func (d *Server) inherited(ctx context.Context, c *caller, in *historyInput) (*body[History], error) {
-	return c.showHistory(c.client.InheritedPage(ctx, in.ID, in.query()))
+	page, err := c.client.InheritedPage(ctx, in.ID, in.query())
+	return d.showHistory(ctx, c, page, err)
 }
 
-func (c *caller) showHistory(page lifecycle.HistoryPage, err error) (*body[History], error) {
+func (d *Server) showHistory(ctx context.Context, c *caller, page lifecycle.HistoryPage, err error) (*body[History],
+	error) {
 	if err != nil {
 		return nil, err
 	}
@@ -194,6 +199,7 @@ func (c *caller) showHistory(page lifecycle.HistoryPage, err error) (*body[Histo
 	for i := range page.Records {
 		out.Records[i] = showRecord(&page.Records[i], c.actor, c.client.Now())
 	}
+	d.addNames(ctx, peopleOf(out.Records))
 	return &body[History]{out}, nil
 }
 
@@ -282,40 +288,8 @@ func (d *Server) question(ctx context.Context, c *caller, in *QuestionPath) (*bo
 		return nil, err
 	}
 	shown := showRecord(&record, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
-	d.nameAuthors(ctx, []Question{shown.Question}) // the notes share memory
+	d.addNames(ctx, shown.people)
 	return &body[Record]{shown}, nil
-}
-
-// namesTime limits how long a response waits for the directory: without names, people are shown by
-// their IDs.
-const namesTime = time.Second
-
-// nameAuthors adds the names of the directory to the notes on questions. It asks for each author
-// once, and stops at the first error.
-func (d *Server) nameAuthors(ctx context.Context, all []Question) {
-	if d.opts.Directory == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, namesTime)
-	defer cancel()
-	names := map[string]string{"": ""} // the host itself
-	for i := range all {
-		notes := all[i].Notes
-		for j := range notes {
-			note := &notes[j]
-			name, known := names[note.Actor]
-			if !known {
-				person, err := d.opts.Directory.Person(ctx, note.Actor)
-				if err != nil && !errors.Is(err, people.ErrUnknown) {
-					d.log.Warn("web: the directory cannot be read", "err", err)
-					return
-				}
-				name = person.Name
-				names[note.Actor] = name
-			}
-			note.Name = name
-		}
-	}
 }
 
 // withWinner adds to a SettledError who settled the question, if the caller may view the run.
@@ -327,6 +301,7 @@ func (d *Server) withWinner(ctx context.Context, c *caller, id string, err error
 	p := d.problem(c, err)
 	if r, err := c.client.Question(ctx, id, settled.ID); err == nil {
 		p.Settled.Actor, p.Settled.Via, p.Settled.At = r.Actor, r.Via, r.ResolvedAt
+		d.addNames(ctx, p.people)
 	}
 	return p
 }

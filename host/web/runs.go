@@ -122,7 +122,7 @@ func (d *Server) get(ctx context.Context, c *caller, in *RunPath) (*body[Run], e
 		return nil, err
 	}
 	shown := showRun(&run, c.client.WithPrincipals(ctx, c.actor), c.client.Now())
-	d.nameAuthors(ctx, shown.Questions)
+	d.addNames(ctx, shown.people)
 	return &body[Run]{shown}, nil
 }
 
@@ -177,6 +177,7 @@ func (d *Server) list(ctx context.Context, c *caller, in *listInput) (*body[Runs
 		page.Runs[i].Output, page.Runs[i].FinalText = nil, "" // they may be large
 		out.Runs[i] = showRun(&page.Runs[i], actor, c.client.Now())
 	}
+	d.addNames(ctx, peopleOf(out.Runs))
 	return &body[Runs]{out}, nil
 }
 

@@ -71,6 +71,7 @@ type Memory struct {
 	Equal    []string  `json:"equal,omitempty" nullable:"false" doc:"JSON pointers to arguments that must be as in the question; empty text: all."`
 	Most     []Limit   `json:"most,omitempty" nullable:"false"`
 	Actor    string    `json:"actor" doc:"Who decided."`
+	Name     string    `json:"name,omitempty" doc:"The name in the host's directory, if it is found in time."`
 	Via      string    `json:"via,omitempty"`
 	At       time.Time `json:"at"`
 	Until    time.Time `json:"until"`
@@ -124,6 +125,7 @@ type Question struct {
 	To          *Audience `json:"to,omitempty" doc:"The audience; missing: everybody."`
 	MayReply    bool      `json:"may_reply" doc:"Whether the caller may answer the question now."`
 	For         string    `json:"for,omitempty" doc:"The absent person for whom the caller may answer, as a deputy."`
+	ForName     string    `json:"for_name,omitempty" doc:"That person's name in the directory."`
 	MayReassign bool      `json:"may_reassign" doc:"Whether the caller is in the audience, and so may reassign the question."`
 	Need        int       `json:"need,omitempty" doc:"How many people must approve, if several decide."`
 	Rejects     int       `json:"rejects,omitempty" doc:"How many people must reject, if several decide."`
@@ -191,11 +193,13 @@ type Audience struct {
 // Vote is one person's decision where several decide.
 type Vote struct {
 	Actor    string    `json:"actor"`
+	Name     string    `json:"name,omitempty" doc:"The name in the host's directory, if it is found in time."`
 	Via      string    `json:"via,omitempty"`
 	Decision string    `json:"decision" enum:"approve,reject"`
 	Text     string    `json:"text,omitempty"`
 	VotedAt  time.Time `json:"voted_at"`
 	For      string    `json:"for,omitempty" doc:"The person for whom a deputy has voted."`
+	ForName  string    `json:"for_name,omitempty" doc:"That person's name in the directory."`
 	Mine     bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
@@ -203,20 +207,23 @@ type Vote struct {
 type Note struct {
 	Text    string    `json:"text"`
 	Actor   string    `json:"actor,omitempty"`
-	Name    string    `json:"name,omitempty" doc:"The author's name in the host's directory."`
+	Name    string    `json:"name,omitempty" doc:"The name in the host's directory, if it is found in time."`
 	Via     string    `json:"via,omitempty"`
 	NotedAt time.Time `json:"noted_at"`
 	For     string    `json:"for,omitempty" doc:"The person for whom a deputy wrote."`
+	ForName string    `json:"for_name,omitempty" doc:"That person's name in the directory."`
 	Mine    bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
 // Claim reserves a question for a person until a time.
 type Claim struct {
-	Actor string    `json:"actor"`
-	Via   string    `json:"via,omitempty"`
-	Until time.Time `json:"until"`
-	For   string    `json:"for,omitempty" doc:"The person for whom a deputy has claimed."`
-	Mine  bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
+	Actor   string    `json:"actor"`
+	Name    string    `json:"name,omitempty" doc:"The name in the host's directory, if it is found in time."`
+	Via     string    `json:"via,omitempty"`
+	Until   time.Time `json:"until"`
+	For     string    `json:"for,omitempty" doc:"The person for whom a deputy has claimed."`
+	ForName string    `json:"for_name,omitempty" doc:"That person's name in the directory."`
+	Mine    bool      `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 }
 
 // Step is a reminder or an escalation of an open question.
@@ -231,6 +238,7 @@ type Settlement struct {
 	Resolution string    `json:"resolution"`
 	State      string    `json:"state,omitempty" doc:"The state of the run."`
 	Actor      string    `json:"actor,omitempty"`
+	Name       string    `json:"name,omitempty" doc:"The name in the host's directory, if it is found in time."`
 	Via        string    `json:"via,omitempty"`
 	At         time.Time `json:"at,omitzero"`
 }
@@ -243,7 +251,9 @@ type Record struct {
 	Value      json.RawMessage `json:"value,omitempty"`
 	Decision   string          `json:"decision,omitempty"`
 	Actor      string          `json:"actor,omitempty"`
+	Name       string          `json:"name,omitempty" doc:"The name in the host's directory, if it is found in time."`
 	For        string          `json:"for,omitempty" doc:"The person for whom the actor, a deputy, has answered."`
+	ForName    string          `json:"for_name,omitempty" doc:"That person's name in the directory."`
 	Mine       bool            `json:"mine,omitempty" doc:"By the caller, under any spelling of the name."`
 	Via        string          `json:"via,omitempty"`
 	SettledAt  time.Time       `json:"settled_at,omitzero"`
@@ -346,7 +356,7 @@ func showQuestion(q *lifecycle.Question, actor lifecycle.Actor, now time.Time) Q
 		v.Votes = append(v.Votes, showVote(&q.Votes[i], actor))
 	}
 	if q.Claim.Lasts(now) {
-		v.Claim = &Claim{q.Claim.Actor, q.Claim.Via, q.Claim.Until, q.Claim.For, actor.Is(q.Claim.Actor)}
+		v.Claim = showClaim(q.Claim, actor)
 	}
 	for i := range q.Notes.All() {
 		n := &q.Notes.List[i]
@@ -389,7 +399,12 @@ func showInbox(all []lifecycle.InboxQuestion, actor lifecycle.Actor, now time.Ti
 }
 
 func showVote(v *lifecycle.Vote, actor lifecycle.Actor) Vote {
-	return Vote{v.Actor, v.Via, string(v.Decision), v.Text, v.VotedAt, v.For, actor.Is(v.Actor)}
+	return Vote{Actor: v.Actor, Via: v.Via, Decision: string(v.Decision), Text: v.Text, VotedAt: v.VotedAt, For: v.For,
+		Mine: actor.Is(v.Actor)}
+}
+
+func showClaim(c *lifecycle.Claim, actor lifecycle.Actor) *Claim {
+	return &Claim{Actor: c.Actor, Via: c.Via, Until: c.Until, For: c.For, Mine: actor.Is(c.Actor)}
 }
 
 func showAudience(a *lifecycle.Audience) *Audience {

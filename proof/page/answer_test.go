@@ -286,6 +286,46 @@ func TestN7NotesOnThePage(t *testing.T) {
 	ada.until(notes + `.includes("I am not Eve.")`)
 }
 
+// N7: with a directory, the page shows names for claims, votes and answers, live in the list, in the history
+// and in both languages, also for an absent person.
+func TestN7NamesOfClaimsVotesAndAnswersOnThePage(t *testing.T) {
+	directory := directoryOf(t, `people:
+  - {id: ada, name: "Ada\u202eByron"}
+  - {id: bob, name: Bob Ray}
+  - {id: eve, name: Eve Miller, deputies: [{id: bob}]}
+`)
+	w := openWorldOf(t, lifecycle.Config{Directory: directory}, web.Options{Directory: directory})
+	to := &lifecycle.Audience{Users: []string{"ada", "eve"}}
+	w.ask(lifecycle.Spec{ID: "r", Ask: &lifecycle.AskPolicy{To: to}}, confirm("Ship?"))
+	w.ask(lifecycle.Spec{ID: "votes", Ask: &lifecycle.AskPolicy{To: to, Need: 2}}, approval(t, "Pay?", "pay", `{}`))
+	ada, bob := w.open("ada", "#/inbox/r/1"), w.open("bob", "#/inbox/r/1")
+	bob.sees("Eve Miller eve") // for whom bob answers
+	bob.press("Claim for 15 minutes")
+	ada.sees("Bob Ray bob for Eve Miller eve, until")
+	ada.sees("Bob Ray (bob) has claimed this question. Your input is kept.")
+	ada.until(`document.querySelector("a.row .claim")?.innerText === "with Bob Ray (bob)"`)
+	ada.pictures("claim-names")
+	ada.accessibleInBoth("names of a claim")
+	bob.press("Yes")
+	ada.sees("Answered by Bob Ray (bob)")
+	ada.sees("for Eve Miller eve")
+	ada.run(`location.hash = "#/runs/r"`)
+	ada.until(`document.querySelector(".entry.answered .label")?.innerText === "Answered by Bob Ray (bob)"`)
+	ada.run(`location.hash = "#/inbox/votes/1"`)
+	bob.run(`location.hash = "#/inbox/votes/1"`)
+	bob.press("Approve")
+	ada.sees("Bob Ray bob for Eve Miller eve approved")
+	ada.press("Approve")
+	bob.run(`location.hash = "#/answers"`)
+	bob.sees("Approved by AdaU+202EByron (ada)")
+	bob.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: "de" })`)
+	bob.run(`location.hash = "#/inbox/votes/1"`)
+	bob.reload()
+	bob.sees("Freigegeben von AdaU+202EByron (ada)")
+	ada.sees("Bob Ray bob for Eve Miller eve approved")
+	bob.until(`document.querySelector(".voters")?.innerText.includes("für Eve Miller eve") === true`)
+}
+
 // directoryOf returns the directory of a file with this content.
 func directoryOf(t *testing.T, content string) people.Directory {
 	t.Helper()

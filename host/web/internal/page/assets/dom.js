@@ -3,7 +3,7 @@
 
 import { pieces, visible } from "./visible.js";
 
-export { hidesSomething } from "./visible.js";
+export { hidesSomething, nameOf } from "./visible.js";
 
 const read = new Set(["aria-label", "placeholder", "title"]); // attributes that are read as text
 const svgNames = new Set(["svg", "g", "rect", "circle", "path", "line", "text", "title"]);

@@ -1,7 +1,7 @@
 // The texts of the page in English. german.js has the same members.
 
 import { count, plural } from "./language.js";
-import { visible } from "./visible.js";
+import { nameOf, visible } from "./visible.js";
 
 const people = (names) => names ?? "somebody";
 
@@ -532,7 +532,7 @@ export const english = {
     RUN_TERMINAL: "The run has ended.",
     REASSIGNED: "The question was reassigned.",
     VOTED: "You have already voted; that vote counts.",
-    CLAIMED: (p) => p.claim ? `${visible(p.claim.actor)} has claimed this question.` : null,
+    CLAIMED: (p) => p.claim ? `${visible(nameOf(p.claim))} has claimed this question.` : null,
     KEY_CONFLICT: "Another answer was sent under the same key. Send it again.",
     RUN_CHANGED: "The run has changed. Check it again, then decide.",
     TOO_MANY_SEARCHES: "Too many searches are running. Try again.",

@@ -1,7 +1,7 @@
 // The texts of the page in German. english.js has the same members.
 
 import { count, plural } from "./language.js";
-import { visible } from "./visible.js";
+import { nameOf, visible } from "./visible.js";
 
 const people = (names) => names ?? "jemandem";
 
@@ -542,7 +542,7 @@ export const german = {
     RUN_TERMINAL: "Der Lauf ist beendet.",
     REASSIGNED: "Die Frage wurde weitergegeben.",
     VOTED: "Sie haben schon abgestimmt; diese Stimme zählt.",
-    CLAIMED: (p) => p.claim ? `${visible(p.claim.actor)} hat diese Frage reserviert.` : null,
+    CLAIMED: (p) => p.claim ? `${visible(nameOf(p.claim))} hat diese Frage reserviert.` : null,
     KEY_CONFLICT: "Unter demselben Schlüssel wurde eine andere Antwort gesendet. Senden Sie sie noch einmal.",
     RUN_CHANGED: "Der Lauf hat sich geändert. Prüfen Sie ihn noch einmal, und entscheiden Sie dann.",
     TOO_MANY_SEARCHES: "Es laufen zu viele Suchen. Versuchen Sie es noch einmal.",

@@ -3,7 +3,7 @@
 import { T } from "./texts.js";
 import { Problem, get, getTagged, now, query } from "./api.js";
 import { callLine, commonMembers } from "./approval.js";
-import { button, fill, h, newID, prose, set, shown } from "./dom.js";
+import { button, fill, h, nameOf, newID, prose, set, shown } from "./dom.js";
 import { FilterBar, read, select, write } from "./filters.js";
 import { follow, followInbox, refresh } from "./live.js";
 import { decided, onReply } from "./outbox.js";
@@ -393,7 +393,7 @@ export class Inbox {
     const ends = endOf(q);
     if (question.claim) {
       parts.push(h("span", { class: "claim", dir: "auto" },
-        question.claim.mine ? T.yours : shown(T.with(question.claim.actor))));
+        question.claim.mine ? T.yours : shown(T.with(nameOf(question.claim)))));
     }
     if (question.need > 1) {
       parts.push(h("span", { class: "votes" }, T.votesOf((question.votes ?? []).filter((v) => v.decision === "approve")

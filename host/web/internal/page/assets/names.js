@@ -20,6 +20,16 @@ export function fullName({ id, name }) {
     name ? h("span", { class: "muted mono", dir: "auto" }, " ", shown(id)) : null];
 }
 
+// who shows who has acted: "you", or the name and the id.
+export function who({ actor, name, mine }) {
+  return mine ? T.you : actor ? fullName({ id: actor, name }) : T.somebody;
+}
+
+// forWhom shows the absent person for whom a deputy has acted, if any.
+export function forWhom({ for: id, for_name: name }) {
+  return id ? [" ", T.onBehalfOf, " ", fullName({ id, name })] : null;
+}
+
 // Suggestions is the list of names below an input. search returns the names for a text, and pick gets the chosen one.
 export class Suggestions {
   constructor(input, { label, search, pick }) {

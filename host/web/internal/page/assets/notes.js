@@ -2,9 +2,9 @@
 
 import { T } from "./texts.js";
 import { Problem, Unreachable, newKey, postOnce } from "./api.js";
-import { announce, button, h, newID, said, set, shown } from "./dom.js";
+import { announce, button, h, newID, said, set } from "./dom.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
-import { Suggestions, fullName } from "./names.js";
+import { Suggestions, forWhom, who } from "./names.js";
 import { problemText } from "./question.js";
 import { since } from "./time.js";
 
@@ -47,13 +47,12 @@ export class Notes {
     this.form.hidden = !open;
     this.node.hidden = !open && notes.length === 0;
     const help = this.names && (question.may_reassign || question.claim) ? `${T.noteHelp} ${T.mentionHelp}` : T.noteHelp;
-    const signature = [help, open, ...notes.map((n) => n.name)].join("\n");
+    const signature = [help, open, ...notes.flatMap((n) => [n.name, n.for_name])].join("\n");
     if (this.shown === signature) return;
     this.shown = signature;
     this.help.textContent = help;
     set(this.list, notes.map((n) => h("li", null, h("p", { class: "muted" },
-      h("strong", { dir: "auto" }, n.mine ? T.you : n.actor ? fullName({ id: n.actor, name: n.name }) : T.somebody),
-      n.for ? [" ", T.onBehalfOf, " ", h("span", { dir: "auto" }, shown(n.for))] : null, ", ", since(n.noted_at)),
+      h("strong", { dir: "auto" }, who(n)), forWhom(n), ", ", since(n.noted_at)),
     said(n.text))));
   }
 

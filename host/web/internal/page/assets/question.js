@@ -9,13 +9,13 @@ import { changesView } from "./diff.js";
 import { Notes } from "./notes.js";
 import { filesView } from "./files.js";
 import { dropDraft, keepDraft, readDraft } from "./drafts.js";
-import { announce, button, h, prose, said, set, shown } from "./dom.js";
+import { announce, button, h, nameOf, prose, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { forget, hold, onReply, replyTo, resume } from "./outbox.js";
 import { moment, since, until } from "./time.js";
 import { follow, refresh } from "./live.js";
 import { entitle, written } from "./markdown.js";
-import { NamesField, suggester } from "./names.js";
+import { NamesField, forWhom, fullName, suggester, who } from "./names.js";
 import { visible } from "./visible.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
@@ -179,11 +179,10 @@ export class QuestionPanel {
       h("dd", null, content)));
     fact(T.asked, since(question.asked_at));
     fact(T.asksWhom, audience(question.to));
-    if (question.for) fact(T.onBehalf, h("strong", null, shown(question.for)));
+    if (question.for) fact(T.onBehalf, h("strong", null, fullName({ id: question.for, name: question.for_name })));
     if (!resolution) {
       if (question.claim) {
-        const mine = question.claim.mine;
-        fact(T.claimedBy, h("strong", null, mine ? T.you : shown(question.claim.actor)), ", ",
+        fact(T.claimedBy, h("strong", null, who(question.claim)), forWhom(question.claim), ", ",
           T.untilTime(moment(question.claim.until)), " (", until(question.claim.until), ")");
       }
       for (const step of question.steps ?? []) {
@@ -207,7 +206,7 @@ export class QuestionPanel {
     return [h("span", { class: "ballots", "aria-hidden": "true" }, Array.from({ length: need }, (_, i) =>
       h("span", { class: i < approved ? "ballot on" : "ballot" }))), T.votesOf(approved, need),
     votes.length ? h("ul", { class: "voters" }, votes.map((v) => h("li", null,
-      h("strong", { dir: "auto" }, v.mine ? T.you : shown(v.actor)), " ", T.voted[v.decision], ", ",
+      h("strong", { dir: "auto" }, who(v)), forWhom(v), " ", T.voted[v.decision], ", ",
       since(v.voted_at), v.text ? said(v.text) : null))) : null];
   }
 
@@ -279,7 +278,7 @@ export class QuestionPanel {
     if (mine) {
       return h("div", null, h("p", { class: "notice plain" }, T.youHaveVoted(T.voted[mine.decision])), this.nextLink());
     }
-    if (question.claim) return h("p", { class: "notice plain" }, T.othersWork(visible(question.claim.actor)));
+    if (question.claim) return h("p", { class: "notice plain" }, T.othersWork(visible(nameOf(question.claim))));
     return h("p", { class: "notice plain" }, T.notForYou, " ", audience(question.to), ".");
   }
 

@@ -2,7 +2,7 @@
 
 import { T } from "./texts.js";
 import { argumentsOf } from "./approval.js";
-import { button, h, newID, said, shown } from "./dom.js";
+import { button, h, nameOf, newID, said, shown } from "./dom.js";
 import { entries, escape, isObject } from "./exact.js";
 import { duration, moment } from "./time.js";
 import { visible } from "./visible.js";
@@ -56,7 +56,8 @@ export function rememberedList(run, end) {
     h("p", null, h("code", { class: "tool", dir: "auto" }, shown(m.tool)), ": ", boundOf(m)),
     m.risk ? [h("p", { class: "label" }, T.risk), said(m.risk)] : null,
     h("p", { class: "muted" }, h("a", { href: `#/inbox/${encodeURIComponent(run.id)}/${m.question}` },
-      T.questionNumber(m.question)), " ", h("span", { dir: "auto" }, shown(T.rememberedBy(m.actor, moment(m.until))))),
+      T.questionNumber(m.question)), " ", h("span", { dir: "auto" },
+      shown(T.rememberedBy(nameOf(m), moment(m.until))))),
     button(T.endDecision(m.question), "small", () => end(m)))))];
 }
 

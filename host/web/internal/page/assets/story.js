@@ -2,10 +2,11 @@
 
 import { T } from "./texts.js";
 import { get, query, runPath } from "./api.js";
-import { button, h, said, set, shown } from "./dom.js";
+import { button, h, nameOf, said, set, shown } from "./dom.js";
 import { stringify } from "./exact.js";
 import { followRun } from "./live.js";
 import { written } from "./markdown.js";
+import { forWhom } from "./names.js";
 import { since, stamp } from "./time.js";
 import { editOf, readable } from "./approval.js";
 
@@ -27,8 +28,8 @@ function memoryOf({ actor }) {
 // decision.
 export function outcomeOf(record, mine, records = []) {
   const number = memoryOf(record);
-  if (number) return T.byMemory(number, records.find((r) => r.question.id === number)?.actor);
-  const who = mine ? T.you : record.actor || T.somebody;
+  if (number) return T.byMemory(number, nameOf(records.find((r) => r.question.id === number) ?? {}));
+  const who = mine ? T.you : nameOf(record) || T.somebody;
   return (T.resolutions[record.resolution] ?? T.resolutions.abandoned)(who, record.decision);
 }
 
@@ -36,7 +37,8 @@ export function outcomeOf(record, mine, records = []) {
 export function decided(record) {
   const at = record.settled_at ?? record.at;
   return [record.decision && record.decision !== "respond" ? h("span", { class: `badge ${record.decision}` },
-    T.decisions[record.decision]) : null, " ", at ? since(at, "muted") : null,
+    T.decisions[record.decision]) : null, record.for ? h("span", { class: "muted" }, forWhom(record)) : null, " ",
+  at ? since(at, "muted") : null,
   record.via && !memoryOf(record) ? h("span", { class: "muted" }, " ", shown(T.via(record.via))) : null,
   record.text ? said(record.text, "blockquote") : null,
   record.value !== undefined ? h("div", { class: "arguments" }, readable(record.value)) : null,

@@ -53,6 +53,11 @@ export function visible(text, prose = false) {
     ? `\\u{${piece.text.slice(2)}}` : piece.text).join("");
 }
 
+// nameOf is the name of a person, if the directory has one, and the id, in a sentence.
+export function nameOf({ actor, name }) {
+  return name && actor ? `${name} (${actor})` : actor;
+}
+
 export function hidesSomething(text) {
   return pieces(text).some((piece) => piece.named);
 }
