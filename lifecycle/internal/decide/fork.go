@@ -45,8 +45,8 @@ func cannotForkf(format string, args ...any) error {
 	return &CannotFork{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Fork decides a fork's inheritance. The error is a *CannotFork, or a *interaction.NotAskedError if
-// the author may not give the answer.
+// Fork decides a fork's inheritance. The error is a *CannotFork, a *interaction.NotAskedError if the
+// author may not give the answer, or store.ErrCorrupt if the source's inheritance is incomplete.
 func Fork(s *ForkSource, at *ForkAt, now time.Time) (*Origin, error) {
 	if at.Question > 0 {
 		return s.forkQuestion(at.Question, at, now)
@@ -198,7 +198,9 @@ func (s *ForkSource) forkEnd(at *ForkAt, now time.Time) (*Origin, error) {
 		o.inheritRound(s.Settled[first:end], s.ruleOf(s.Settled[first:end]), at.Author)
 		o.OwnEntries, o.Point = s.Settled[n-1].Journal, s.Settled[n-1].Question.AskedAt
 	case s.From != nil:
-		o.beginLike(s.From, at.Author)
+		if err := o.beginLike(s.From, at.Author); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case o.Answer == nil && o.Answers == nil && o.Asks == nil: // the fork starts over with the prompt

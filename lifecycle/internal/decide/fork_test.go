@@ -156,6 +156,11 @@ func TestJ6HowAForkFromTheEndBegins(t *testing.T) {
 			require.Equal(t, c.rule, o.Rule)
 		})
 	}
+	answered.History, several.History = nil, two[:1]
+	for _, lost := range []*Origin{answered, several} {
+		_, err := Fork(&ForkSource{Run: failed, From: lost}, &ForkAt{}, noon)
+		require.ErrorIs(t, err, store.ErrCorrupt, "its history lacks an answered question")
+	}
 	for _, answer := range []interaction.Reply{{Decision: interaction.Approve}, {Value: []byte("1")}} {
 		_, err := Fork(&ForkSource{Run: failed}, &ForkAt{Answer: &answer}, noon)
 		require.ErrorContains(t, err, "only a text can continue it")

@@ -1,11 +1,13 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
 )
 
 // MaxOrigin limits a fork's inheritance, in bytes of JSON, mostly history and journal.
@@ -108,19 +110,25 @@ func (o *Origin) inheritAnswers(round []interaction.Record) {
 	}
 }
 
-// beginLike lets the fork begin like its source, a fork that has asked nothing itself.
-func (o *Origin) beginLike(from *Origin, author interaction.Actor) {
-	switch {
+// beginLike lets the fork begin like its source, a fork that has asked nothing itself. It returns
+// store.ErrCorrupt if the source's history lacks a question that its first turn had an answer to.
+func (o *Origin) beginLike(from *Origin, author interaction.Actor) error {
+	switch answers := max(len(from.Answers), 1); {
 	case len(from.Asks) > 0:
 		o.Asks, o.Rule = from.Asks, from.Rule
 	case from.Message:
 		o.Answer, o.Message = from.Answer, true
-	case from.Answer != nil || len(from.Answers) > 0:
-		before := len(o.History) - max(len(from.Answers), 1)
+	case from.Answer == nil && len(from.Answers) == 0:
+	case len(o.History) < answers:
+		return fmt.Errorf("%w: it inherited %d answers to the questions of a history of %d", store.ErrCorrupt, answers,
+			len(o.History))
+	default:
+		before := len(o.History) - answers
 		round := o.History[before:]
 		o.History = slices.Clone(o.History[:before])
 		o.inheritRound(round, ruleOfOutcome(round), author)
 	}
+	return nil
 }
 
 // branchSessionOf lets the fork branch the session that its source has inherited.
