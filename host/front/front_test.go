@@ -412,9 +412,9 @@ func TestN6AMessageHasTheChangedLines(t *testing.T) {
 		"\ndelete b (-1 +0 lines)\n- gone (no line break at the end)")
 }
 
-// P1: a question's text includes everything that the decision is about, with the call's summary
+// P1, N8: a question's text includes everything that the decision is about, with the call's summary
 // and the files.
-func TestP1AMessageHidesNothing(t *testing.T) {
+func TestP1N8AMessageHidesNothing(t *testing.T) {
 	text := front.Message(&lifecycle.Question{Prompt: "the prompt", Context: "the context",
 		Subject: &engine.Subject{Tool: "a tool", Title: "the title", Summary: "the summary", Risk: "the risk",
 			Arguments: []byte(`{"an":"argument"}`)},

@@ -81,9 +81,9 @@ func TestP1AFormIsEnteredInAModal(t *testing.T) {
 	d.shows(m, "Answered by ada (slack)")
 }
 
-// P1: a question that has no flat form, or does not fit, has a link to the page instead of
-// buttons.
-func TestP1WhatDoesNotFitHasALink(t *testing.T) {
+// P1, N8: a question that has files or no flat form, or does not fit, has a link to the page instead
+// of buttons.
+func TestP1N8WhatDoesNotFitHasALink(t *testing.T) {
 	long, err := json.Marshal(map[string]string{"text": strings.Repeat("<>&", 1500)})
 	require.NoError(t, err)
 	big := refund

@@ -185,9 +185,9 @@ func TestN4WhatDiffersIsNamedByItsPlace(t *testing.T) {
 	stepped(t, []step{{shown: "2 open questions", keys: "x"}, {shown: "[x]", keys: "x"}, {shown: `"to.bank" 1`, keys: "q"}}, "inbox", "-db", o.db, "-as", "ada")
 }
 
-// N3 N7: questions of all kinds are answered and sent on a terminal. Esc in a control keeps the typed
+// N3 N7 N8: questions of all kinds are answered and sent on a terminal. Esc in a control keeps the typed
 // text, and files are opened before the answer.
-func TestN7TenQuestionsAreAnsweredOnATerminal(t *testing.T) {
+func TestN7N8TenQuestionsAreAnsweredOnATerminal(t *testing.T) {
 	o := open(t, filepath.Join(t.TempDir(), "runs.db"))
 	risky := pays(420)
 	risky.Subject.Risk = "it cannot be called back"

@@ -178,6 +178,9 @@ func settlement(r *lifecycle.Record) string {
 	if r.Actor != "" {
 		text += " of " + terminal.Name(r.Actor)
 	}
+	if absent := r.For(); absent != "" {
+		text += " for " + terminal.Name(absent)
+	}
 	if r.Via != "" {
 		text += " via " + terminal.Name(r.Via)
 	}

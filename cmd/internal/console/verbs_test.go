@@ -239,6 +239,33 @@ func TestN7ANoteIsWrittenOnTheCommandLine(t *testing.T) {
 	})
 }
 
+// N10: with -for a deputy of the directory answers for the absent person, and for no other; the run names
+// both.
+func TestN10ADeputyRepliesOnTheCommandLine(t *testing.T) {
+	people := filepath.Join(t.TempDir(), "people.yaml")
+	require.NoError(t, os.WriteFile(people, []byte("people:\n- id: bob\n- id: carl\n"+
+		"- {id: ann, deputies: [{id: bob, from: 2020-01-01, until: 2099-01-01}]}\n"), 0o600))
+	each(t, func(o *office) {
+		q := confirm
+		q.To = &engine.Audience{Users: []string{"ann"}}
+		o.asks("r", q)
+		reply := func(person, absent string) printed {
+			return o.call("", "reply", "-directory", people, "-as", person, "-for", absent, "r", "yes")
+		}
+		reply("carl", "ann").refused(command.Refused, "ann")
+		reply("bob", "carl").refused(command.Refused, "carl")
+		o.call("", "reply", "-as", "bob", "-for", "ann", "r", "yes").refused(command.Refused, "ann")
+		record, err := o.lc.Question(t.Context(), "r", 1)
+		require.NoError(t, err)
+		require.Empty(t, record.Resolution)
+		reply("bob", "ann").well()
+		record, err = o.lc.Question(t.Context(), "r", 1)
+		require.NoError(t, err)
+		require.Equal(t, []string{"bob", "ann", "yes"}, []string{record.Actor, record.For(), record.Response})
+		require.Contains(t, o.call("", "show", "r").well(), "bob for ann")
+	})
+}
+
 // N9: an approval also counts for later calls; show lists it, and forget ends it.
 func TestN9ADecisionIsRememberedOnTheCommandLine(t *testing.T) {
 	each(t, func(o *office) {

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"mime"
 	"mime/quotedprintable"
 	"net"
 	netmail "net/mail"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +25,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/internal/hostile"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -193,6 +197,62 @@ func TestL4EachPersonGetsAMail(t *testing.T) {
 	require.Len(t, second, 2, "another attempt, in a process that does not know the first")
 	for i := range second {
 		require.Equal(t, first[i].Header.Get("Message-ID"), second[i].Header.Get("Message-ID"))
+	}
+}
+
+// N8: a mail about a question with files can name them and leads to the page; it has no file's content.
+func TestN8AMailLeadsToTheFiles(t *testing.T) {
+	lc, err := lifecycle.New(lifecycle.Config{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
+		Engine: engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			err := os.WriteFile(filepath.Join(turn.ArtifactDir, "plan.txt"), []byte("build it"), 0o600)
+			q := engine.Question{Kind: engine.Confirm, Prompt: "Is the plan right?"}
+			if err == nil {
+				q.Files, err = turn.Files("plan.txt")
+			}
+			return engine.Ask(q), err
+		})})
+	require.NoError(t, err)
+	defer lc.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-served)
+	}()
+	_, err = lc.Submit(t.Context(), lifecycle.Spec{ID: "r", Prompt: "Go."})
+	require.NoError(t, err)
+
+	s := newServer(t)
+	sender := s.sender(t, func(c *Config) {
+		c.Compose = func(ctx context.Context, n notify.Notice, _ string) (Mail, error) {
+			m := compose("en", n)
+			q, err := notify.OpenQuestion(ctx, lc.Client, n)
+			if err != nil {
+				return m, err
+			}
+			for _, f := range q.Files.All() {
+				m.Text += "\n" + f.Name
+			}
+			m.Address = "https://example.com/#/inbox/r/1"
+			return m, nil
+		}
+	})
+	for e, err := range lc.Events(t.Context(), "r", 0) {
+		require.NoError(t, err)
+		if e.Type == lifecycle.TypeInputRequired {
+			require.NoError(t, sender.Send(t.Context(), notify.Notice{ID: "r/1", Attempt: 1, Event: e}))
+			break
+		}
+	}
+	mails := s.got(t)
+	require.Len(t, mails, 2)
+	for _, m := range mails {
+		text, err := io.ReadAll(m.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "plan.txt")
+		require.Contains(t, string(text), "Answer: https://example.com/#/inbox/r/1")
+		require.NotContains(t, string(text), "build it")
 	}
 }
 
