@@ -58,6 +58,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if path := os.Getenv(envRestored); path != "" {
+		fmt.Fprintln(os.Stderr, "host:", sqlite.RestoredBut(context.Background(), path, func() {
+			killSelf()
+			select {}
+		}))
+		os.Exit(1)
+	}
 	if path := os.Getenv(envHeld); path != "" {
 		fmt.Fprintln(os.Stderr, "host:", holdOpen(path))
 		os.Exit(1)

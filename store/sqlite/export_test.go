@@ -173,6 +173,15 @@ func (s *Store) DeleteAsEarlier(id string) error {
 	})
 }
 
+// RestoredBut is Restored with a call before its transaction is committed.
+func RestoredBut(ctx context.Context, path string, before func()) error {
+	return changeFile(ctx, path, func(w *writer) error {
+		err := w.markRestored()
+		before()
+		return err
+	})
+}
+
 // InBatches returns options with which a file of any size is upgraded in batches of so many runs.
 // before is called before each batch.
 func (o Options) InBatches(rows int64, before func()) Options {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -141,4 +144,38 @@ func copyOf(t *testing.T, path, to string) {
 	require.NoError(t, err)
 	require.NoError(t, s.Backup(t.Context(), to))
 	require.NoError(t, s.Close())
+}
+
+// envRestored makes this program call Restored for the file, and kill itself in the transaction.
+const envRestored = "INTERLUDE_SQLITE_RESTORED"
+
+// A kill -9 within Restored changes nothing, also for a host that has the file open; the next call
+// raises the incarnation.
+func TestR5RestoredIsKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s := at(t, path)
+	defer s.Close()
+	require.NoError(t, setPools(t, s))
+	commit := func(c store.Commit) {
+		t.Helper()
+		require.NoError(t, s.Commit(t.Context(), []store.Commit{c})[0])
+	}
+	commit(newRun("before", 10))
+	db := plain(t, path)
+	const raised, version = `SELECT count(*) FROM restored`, `PRAGMA user_version`
+	before := number(t, db, version)
+	for i := range 3 {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), envRestored+"="+path)
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit)
+		require.Equal(t, -1, exit.ExitCode(), "killed: %s", out)
+		require.Zero(t, number(t, db, raised))
+		require.Equal(t, before, number(t, db, version), "earlier releases open the file")
+		commit(newRun(fmt.Sprint("r", i), 10))
+	}
+	require.NoError(t, sqlite.Restored(t.Context(), path))
+	require.Equal(t, 1, number(t, db, raised))
+	require.NotEqual(t, before, number(t, db, version))
 }
