@@ -107,6 +107,43 @@ func exactly(t *testing.T, value json.RawMessage) any {
 	return v
 }
 
+// N3: an empty text is offered for a required field after an attempt to send without it, and for a field that
+// has one already, in both languages.
+func TestN3AnEmptyTextIsOfferedAfterAnAttempt(t *testing.T) {
+	w := openWorld(t)
+	q := engine.Question{Kind: engine.FillFields, Prompt: "What is on the label?", Schema: json.RawMessage(`{
+		"type":"object","required":["title","more","code"],"properties":{"title":{"type":"string"},
+		"more":{"type":"string","default":""},"code":{"type":"string","minLength":1}}}`)}
+	w.ask(lifecycle.Spec{ID: "r"}, q, q)
+	ada := w.open("ada", "")
+	for i, c := range []struct{ language, send, fault, empty string }{
+		{"en", "Send answer", "Please fill this in.", "Send an empty text"},
+		{"de", "Antwort senden", "Bitte ausfüllen.", "Leeren Text senden"},
+	} {
+		ada.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: "` + c.language + `" })`)
+		ada.run(fmt.Sprintf(`location.hash = "#/inbox/r/%d"`, i+1))
+		ada.reload()
+		offered := `[...document.querySelectorAll(".special")].filter((e) => e.checkVisibility()).map((e) =>
+			e.closest(".field").dataset.pointer + " " + e.innerText.trim()).join("|")`
+		ada.until(offered + ` === "/more ` + c.empty + `"`)
+		ada.press(c.send)
+		ada.sees(c.fault)
+		ada.until(offered + ` === "/title ` + c.empty + `|/more ` + c.empty + `"`)
+		ada.accessible("a form that offers an empty text")
+		ada.write("title", "A")
+		ada.until(offered + ` === "/more ` + c.empty + `"`)
+		ada.write("title", kb.Backspace)
+		ada.until(offered + ` === "/title ` + c.empty + `|/more ` + c.empty + `"`)
+		ada.with(`document.querySelector('[data-pointer="/title"] .special input') ?? undefined`, `e.click()`)
+		ada.write("code", "B")
+		ada.press(c.send)
+		ada.sees(map[string]string{"en": "Your answer was recorded.", "de": "Ihre Antwort wurde eingetragen."}[c.language])
+	}
+	for _, answer := range w.answered("r") {
+		require.JSONEq(t, `{"title":"","more":"","code":"B"}`, string(answer.Value))
+	}
+}
+
 // N3: a form as a whole can be edited as JSON and in fields, back and forth, with nothing lost; a
 // member that is given twice is refused, and so is a value that fields cannot show.
 func TestN3AFormGoesFromFieldsToJSONAndBack(t *testing.T) {

@@ -60,7 +60,12 @@ const fill = async (text) => {
     } else if (control?.matches(".code")) {
       type(control, stringify(value));
     } else if (control && (value === null || value === "")) {
-      if (!control.disabled) pick(box, value === null ? ["No value (null)"] : ["Send an empty text"]);
+      if (control.disabled) return;
+      if (value === null) return pick(box, ["No value (null)"]);
+      const empty = own(box, ".specials > label").find((l) => shown(l) === "Send an empty text");
+      if (empty?.hidden) [...document.querySelectorAll("button")].find((b) => shown(b) === "Send answer").click();
+      if (empty?.hidden) throw new Error(`${pointer}: an empty text is not offered`);
+      pick(box, ["Send an empty text"]);
     } else if (control) {
       for (const box of own(control.parentNode, ".specials > label")) if (box.querySelector(":checked")) box.click();
       if (typeof value !== "string" || control.value !== value) type(control, stringify(value).startsWith('"') ? value : stringify(value));

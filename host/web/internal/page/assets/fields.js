@@ -165,9 +165,13 @@ export class Fields {
       return none?.box.checked ? null : empty?.box.checked ? "" : control.value === "" ? undefined : control.value;
     }, (report) => {
       if (control.validity.badInput) report(T.wantDate, true);
-      else if (place.required && control.value === "" && !none?.box.checked && !empty?.box.checked) report(T.fillIn);
+      else if (place.required && control.value === "" && !none?.box.checked && !empty?.box.checked) {
+        missed = report(T.fillIn) || missed;
+        offer();
+      }
     }, specials(empty, none));
-    const offer = () => { if (empty) empty.node.hidden = control.value !== ""; };
+    let missed = value === ""; // until then, the offer of an empty text would only be clutter
+    const offer = () => { if (empty) empty.node.hidden = !missed || control.value !== ""; };
     control.addEventListener("input", offer);
     offer();
     return field;

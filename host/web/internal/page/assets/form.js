@@ -90,18 +90,21 @@ export class Form {
       let good = true;
       this.editor.check((...fault) => {
         good = false;
-        report(...fault);
+        return report(...fault);
       });
       if (good && this.read() === undefined) report("", T.fillIn);
     });
   }
 
+  // complain shows the faults that a check reports, and returns whether there are none. The check learns whether a
+  // fault is shown.
   complain(check, onlyUnreadable = false) {
     let good = true;
     check((pointer, message, unreadable) => {
-      if (onlyUnreadable && !unreadable) return;
+      if (onlyUnreadable && !unreadable) return false;
       good = false;
       this.fault(pointer, message);
+      return true;
     });
     if (!good) this.focusFault();
     return good;
