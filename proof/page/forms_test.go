@@ -116,9 +116,9 @@ func TestN3AnEmptyTextIsOfferedAfterAnAttempt(t *testing.T) {
 		"more":{"type":"string","default":""},"code":{"type":"string","minLength":1}}}`)}
 	w.ask(lifecycle.Spec{ID: "r"}, q, q)
 	ada := w.open("ada", "")
-	for i, c := range []struct{ language, send, fault, empty string }{
-		{"en", "Send answer", "Please fill this in.", "Send an empty text"},
-		{"de", "Antwort senden", "Bitte ausfüllen.", "Leeren Text senden"},
+	for i, c := range []struct{ language, send, fault, empty, recorded string }{
+		{"en", "Send answer", "Please fill this in.", "Send an empty text", "Your answer was recorded."},
+		{"de", "Antwort senden", "Bitte ausfüllen.", "Leeren Text senden", "Ihre Antwort wurde eingetragen."},
 	} {
 		ada.run(`localStorage["interlude-settings /desk/"] = JSON.stringify({ language: "` + c.language + `" })`)
 		ada.run(fmt.Sprintf(`location.hash = "#/inbox/r/%d"`, i+1))
@@ -137,7 +137,7 @@ func TestN3AnEmptyTextIsOfferedAfterAnAttempt(t *testing.T) {
 		ada.with(`document.querySelector('[data-pointer="/title"] .special input') ?? undefined`, `e.click()`)
 		ada.write("code", "B")
 		ada.press(c.send)
-		ada.sees(map[string]string{"en": "Your answer was recorded.", "de": "Ihre Antwort wurde eingetragen."}[c.language])
+		ada.sees(c.recorded)
 	}
 	for _, answer := range w.answered("r") {
 		require.JSONEq(t, `{"title":"","more":"","code":"B"}`, string(answer.Value))
