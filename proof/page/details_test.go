@@ -201,6 +201,7 @@ func TestN7TheTimelineIsToScaleWithABrush(t *testing.T) {
 			within({ from: 5, until: null }, 4), within({ from: 5, until: 6 }, 5, 5), within({ from: null, until: 6 }, 7, 8)])`))
 
 	// A run that waited two weeks between seconds of work, as its page shows it.
+	ada.until(`document.querySelector(".timeline") !== null`)
 	require.True(t, js[bool](ada, `(async () => {
 		const { Timeline, within } = await import("./timeline.js");
 		const node = document.createElement("section"); // the page still redraws its own
