@@ -199,19 +199,24 @@ func js[T any](o *window, expression string) T {
 	return result(o, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// run executes statements in the page.
+// run executes statements in the page. It waits for elements as until does, so an element must not be
+// missing after a statement that must not be repeated.
 func (o *window) run(statements string) {
 	o.t.Helper()
-	_ = js[bool](o, "{"+statements+"; true}")
+	o.until("(() => {" + statements + "; return true; })()")
 }
 
-// until waits until an expression is true. It does not use chromedp.Poll, which the page's policy
-// forbids as eval.
+// until waits until an expression is true. It is false while it uses an element that the page does not
+// have yet (a property of null). It does not use chromedp.Poll, which the page's policy forbids as eval.
 func (o *window) until(expression string) {
 	o.t.Helper()
 	if js[bool](o, fmt.Sprintf(`(async () => {
 		for (const end = Date.now() + %d; Date.now() < end; await new Promise((r) => setTimeout(r, 20))) {
-			if (%s) return true;
+			try {
+				if (%s) return true;
+			} catch (e) {
+				if (!(e instanceof TypeError && e.message.includes("of null"))) throw e;
+			}
 		}
 		return false;
 	})()`, patience.Milliseconds(), expression)) {
