@@ -62,7 +62,8 @@ func (l *Links) writeLogo(w http.ResponseWriter, r *http.Request) {
 }
 
 type view struct {
-	T *words
+	T   *words
+	now time.Time
 
 	Name, Heading, Text string
 	Reason              Reason
@@ -109,7 +110,7 @@ type choice struct {
 }
 
 func (l *Links) write(w http.ResponseWriter, r *http.Request, v *visit, refused *refusal, post bool) {
-	shown := view{T: wordsFor(r), Name: l.config.Name, Logo: len(l.config.Brand.Logo) > 0,
+	shown := view{T: wordsFor(r), now: l.now(), Name: l.config.Name, Logo: len(l.config.Brand.Logo) > 0,
 		CSS: template.CSS(l.style)} //nolint:gosec // the embedded file and checked colors
 	status := http.StatusOK
 	switch {
@@ -165,9 +166,9 @@ func (s *view) refused(r *refusal) {
 	s.Reason, s.Heading, s.Text = r.reason, s.T.Reasons[r.reason][0], s.T.Reasons[r.reason][1]
 	switch {
 	case r.record != nil:
-		s.Who, s.How, s.When = r.record.Actor, s.T.howSettled(r.record), s.T.moment(r.record.ResolvedAt)
+		s.Who, s.How, s.When = r.record.Actor, s.T.howSettled(r.record), s.T.moment(r.record.ResolvedAt, s.now)
 	case r.reason == Claimed && r.question != nil && r.question.Claim != nil:
-		s.Who, s.When = r.question.Claim.Actor, s.T.moment(r.question.Claim.Until)
+		s.Who, s.When = r.question.Claim.Actor, s.T.moment(r.question.Claim.Until, s.now)
 	case r.reason == Reassigned:
 		s.Who = r.audience.String()
 	}
@@ -194,14 +195,14 @@ func (w *words) howSettled(r *lifecycle.Record) string {
 
 func (s *view) ask(v *visit, full string) {
 	q := &v.question
-	s.Question, s.Prompt, s.Full, s.Ends = q, q.Prompt, full, s.T.moment(q.EndsAt)
+	s.Question, s.Prompt, s.Full, s.Ends = q, q.Prompt, full, s.T.moment(q.EndsAt, s.now)
 	heading, whole := headingOf(q)
 	if s.Heading = cmp.Or(heading, s.T.Reasons[""][0]); whole {
 		s.Prompt = ""
 	}
 	s.Person, s.For = v.person, v.actor.For
 	for _, n := range q.Notes.All() {
-		s.Notes = append(s.Notes, shownNote{n, s.T.moment(n.NotedAt)})
+		s.Notes = append(s.Notes, shownNote{n, s.T.moment(n.NotedAt, s.now)})
 	}
 	s.Approval, s.Several = q.Subject != nil, q.DecidedBySeveral()
 	s.Respond = s.Approval && !s.Several

@@ -14,7 +14,11 @@ type words struct {
 	Language string
 	Months   [12]string
 	Date     string // a layout of package time, in which MONTH is the month's name
-	Reasons  map[Reason][2]string
+	Ahead    string // how long until a moment, with NUMBER and UNIT
+	Ago      string // how long since a moment
+	// Units are minutes, hours and days: one, and several.
+	Units   [3][2]string
+	Reasons map[Reason][2]string
 	// Thanks are the heading and the sentence after an answer.
 	Thanks  [2]string
 	Changes map[lifecycle.ChangeKind]string
@@ -37,7 +41,8 @@ var english = words{
 	Language: "en",
 	Months: [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
 		"October", "November", "December"},
-	Date: "2 MONTH 2006, 15:04 UTC",
+	Date: "2 MONTH 2006, 15:04 UTC", Ahead: "in NUMBER UNIT", Ago: "NUMBER UNIT ago",
+	Units: [3][2]string{{"minute", "minutes"}, {"hour", "hours"}, {"day", "days"}},
 	Reasons: map[Reason][2]string{
 		"": {"Please answer", ""},
 		Damaged: {"This link is incomplete",
@@ -101,7 +106,8 @@ var german = words{
 	Language: "de",
 	Months: [12]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober",
 		"November", "Dezember"},
-	Date: "2. MONTH 2006, 15:04 UTC",
+	Date: "2. MONTH 2006, 15:04 UTC", Ahead: "in NUMBER UNIT", Ago: "vor NUMBER UNIT",
+	Units: [3][2]string{{"Minute", "Minuten"}, {"Stunde", "Stunden"}, {"Tag", "Tagen"}},
 	Reasons: map[Reason][2]string{
 		"": {"Bitte antworten Sie", ""},
 		Damaged: {"Dieser Link ist unvollständig",
@@ -185,11 +191,31 @@ func wordsFor(r *http.Request) *words {
 
 type moment struct{ Machine, Text string }
 
-func (w *words) moment(t time.Time) *moment {
+// moment also says how far the moment is from now: the page has no script that could show the reader's
+// time zone.
+func (w *words) moment(t, now time.Time) *moment {
 	if t.IsZero() {
 		return nil
 	}
 	t = t.UTC()
 	text := strings.Replace(t.Format(w.Date), "MONTH", w.Months[t.Month()-1], 1)
-	return &moment{t.Format(time.RFC3339), text}
+	return &moment{t.Format(time.RFC3339), text + " (" + w.distance(t.Sub(now)) + ")"}
+}
+
+func (w *words) distance(d time.Duration) string {
+	text := w.Ahead
+	if d < 0 {
+		text, d = w.Ago, -d
+	}
+	const day = 24 * time.Hour
+	unit, length := 0, time.Minute
+	switch {
+	case d >= 2*day:
+		unit, length = 2, day
+	case d >= 2*time.Hour:
+		unit, length = 1, time.Hour
+	}
+	n := max(int(d.Round(length)/length), 1)
+	name := w.Units[unit][min(n, 2)-1]
+	return strings.NewReplacer("NUMBER", strconv.Itoa(n), "UNIT", name).Replace(text)
 }
