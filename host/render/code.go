@@ -25,13 +25,13 @@ func Highlight(language, source string) []Element {
 	return newColours().of(language, source)
 }
 
-// colours are the time that a document has for its colours: the regular expressions of some
-// languages are slow on hostile input.
-type colours struct{ until time.Time }
+// colours are the time that is left for the colours of a document: the regular expressions of some
+// languages are slow on hostile input. Compiling them, once per process, is not part of it.
+type colours struct{ left time.Duration }
 
-func newColours() colours { return colours{until: time.Now().Add(colourTime)} }
+func newColours() *colours { return &colours{left: colourTime} }
 
-func (c colours) of(language, source string) []Element {
+func (c *colours) of(language, source string) []Element {
 	language, _, _ = strings.Cut(strings.TrimSpace(language), " ")
 	lexer := languages()[strings.ToLower(language)]
 	if lexer == nil || len(source) > MaxCode {
@@ -43,7 +43,9 @@ func (c colours) of(language, source string) []Element {
 	}
 	var nodes []Element
 	rest := source
-	for t := tokens(); t != chroma.EOF && time.Now().Before(c.until); t = tokens() {
+	began := time.Now()
+	defer func() { c.left -= time.Since(began) }()
+	for t := tokens(); t != chroma.EOF && time.Since(began) < c.left; t = tokens() {
 		if !strings.HasPrefix(rest, t.Value) {
 			break // a lexer that changes the text: the rest is shown as written
 		}

@@ -178,7 +178,7 @@ func (p items) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast
 
 type builder struct {
 	source  []byte
-	colours colours
+	colours *colours
 }
 
 // starts returns where each block begins: at the start of the line on which the block before it can

@@ -104,7 +104,8 @@ func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(contex
 	begun := time.Now()
 	beside.Go(func() { c.people.run(watching) })
 	beside.Go(func() { c.capacity.watch(watching) })
-	beside.Go(func() { c.report(watching, progress, begun) })
+	runs := c.o.runs // which disturbAndSettle changes
+	beside.Go(func() { c.report(watching, progress, begun, runs) })
 
 	if err := c.fleet.start(); err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func (c *cluster) settle(ctx context.Context) error {
 }
 
 // report prints the progress every second.
-func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
+func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time, runs int) {
 	for {
 		cast.Pause(ctx, time.Second)
 		if ctx.Err() != nil {
@@ -228,7 +229,7 @@ func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 		_, _ = c.load.pollActive(ctx) // while the server is away, the old numbers stay
 		s, submitted := c.load.last(), int(c.ledger.submitted.Load())
 		fmt.Fprintf(out, "%5.0f s  %d of %d submitted, %d ended; %d queued, %d running, %d waiting; %d replies; %s\n",
-			time.Since(begun).Seconds(), submitted, c.o.runs,
+			time.Since(begun).Seconds(), submitted, runs,
 			max(0, submitted-s.Queued-s.Running-s.Waiting), s.Queued, s.Running, s.Waiting, c.ledger.replies.Load(),
 			counts(c.chaos.counts()))
 	}

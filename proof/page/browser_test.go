@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -224,6 +225,14 @@ func (o *window) until(expression string) {
 	}
 	require.FailNow(o.t, "the page never came to it", "%s\n\n%s", expression,
 		js[string](o, "document.activeElement.outerHTML.slice(0, 300) + '\\n' + document.body.innerText"))
+}
+
+// strike presses a key as a keyboard does: the text is written unless the page prevents it.
+// chromedp.KeyEvent always writes it.
+func (o *window) strike(key, code, text string) {
+	o.t.Helper()
+	call(o, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: key,
+		Code: code, Text: text})
 }
 
 func quote(text string) string {
