@@ -104,7 +104,8 @@ func (c *commandLine) call(ctx context.Context, kill bool, args ...string) (said
 	}
 }
 
-var tooLate = regexp.MustCompile(`too late: question 1 of \S+ was settled by ([a-z ]+?)(?: of (\S+))?(?: via \S+)?, `)
+var tooLate = regexp.MustCompile(`too late: question 1 of \S+ was settled by ([a-z ]+?)(?: of (\S+))?` +
+	`(?: for \S+)?(?: via \S+)?, `)
 
 // tooLate reads the program's message to a loser.
 func (*commandLine) tooLate(said string) outcome {

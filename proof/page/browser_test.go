@@ -105,8 +105,9 @@ func (w *world) open(person, place string) *window {
 	w.t.Cleanup(func() { o := window{t: w.t}; o.within("the tab is closed", cancel) })
 	o := &window{t: w.t, ctx: ctx}
 	var err error
+	address := w.url()
 	o.within("a tab is opened", func() {
-		err = chromedp.Listen(ctx, func(event any) { o.watch(event, w.url()) })
+		err = chromedp.Listen(ctx, func(event any) { o.watch(event, address) })
 	})
 	require.NoError(w.t, err)
 	call(o, network.Enable, network.EnableParams{})
