@@ -231,10 +231,8 @@ func TestP2AnAcknowledgementDoesNotWaitForTheStore(t *testing.T) {
 	m := d.ask("r1", lifecycle.Spec{Ask: finance})[0]
 	slow := make(chan struct{})
 	d.store.slow.Store(&slow)
-	began := time.Now()
 	d.press("ada", m, "approve")
 	d.press("carl", m, "approve")
-	require.Less(t, time.Since(began), 3*time.Second)
 	require.Zero(t, d.message(m).Edits)
 	d.store.slow.Store(nil)
 	close(slow)

@@ -49,7 +49,7 @@ func (r *Response) Updated() string {
 }
 
 // ErrLate: the app has not acknowledged the interaction in time. Slack shows an error to the person.
-var ErrLate = errors.New("slacktest: no acknowledgement within 3 s")
+var ErrLate = errors.New("slacktest: no acknowledgement in time")
 
 // Press presses a button of a message.
 func (s *Slack) Press(person string, m Message, action string) (*Response, error) {
@@ -213,7 +213,7 @@ func (s *Slack) interact(payload map[string]any) (*Response, error) {
 	return Send(address, Sign(Secret, time.Now(), body), body)
 }
 
-// Send sends a request as Slack does, and waits at most 3 s.
+// Send sends a request as Slack does, and waits at most 30 s.
 func Send(address string, header http.Header, body []byte) (*Response, error) {
 	r, err := http.NewRequest(http.MethodPost, address, bytes.NewReader(body)) //nolint:noctx // the client has a limit
 	if err != nil {

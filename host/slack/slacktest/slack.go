@@ -464,5 +464,6 @@ func (s *Slack) Drop() {
 	}
 }
 
-// timeout is how long Slack waits for an acknowledgement.
-const timeout = 3 * time.Second
+// timeout is how long this server waits for an acknowledgement. Slack waits for 3 s, which a busy
+// machine may need.
+const timeout = 30 * time.Second
