@@ -186,7 +186,7 @@ func TestN4InvalidBytesAreShown(t *testing.T) {
 	}
 }
 
-// N3, N4: a JSON text for editing has the same value, and hides no character.
+// N3, N4: EditableJSON keeps the value of a JSON text, and makes every character visible.
 func TestN3EditableJSONKeepsTheValue(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"b\u202ec"}`:                          `{"a":"b\u202ec"}`,

@@ -360,8 +360,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// F8: an event of a restored store is an event with an incarnation and the version that has it, in
-// both decoders; marking it again, or back to none, gives what encoding gives.
+// F8: Mark returns the bytes that Encode writes for the new incarnation, also if the event had
+// another incarnation or gets none. Both decoders accept them.
 func TestF8MarkedEventsAreEncodedOnes(t *testing.T) {
 	for _, p := range []Payload{&MessageFinal{Text: "x"}, &Blocked{Code: "ENGINE_FAILED", Message: "x"}} {
 		h := Header{RunID: "r", Seq: 7, TS: time.Unix(1, 0), Engine: "e", Attempt: 1, LocalSeq: 2}

@@ -70,8 +70,8 @@ const maxForm = 3*lifecycle.MaxReplyText + 4<<10
 const formTimeout = 30 * time.Second
 
 // ServeHTTP serves a link; the last part of the path is its token. GET and HEAD return the page
-// with the question and change nothing. POST sends the form's reply. With the query "logo", GET
-// returns the host's logo for any token.
+// with the question and change nothing. POST stores the reply in the form. GET with the query "logo"
+// returns the host's logo, for any token.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, body := reqbody.Limit(w, r, formTimeout)
 	post := r.Method == http.MethodPost

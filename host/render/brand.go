@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Brand is the host's appearance of its pages (host/web and host/link). The zero Brand is
-// interlude's.
+// Brand is the appearance of a host's pages (host/web and host/link). The zero Brand has interlude's
+// logo and colors.
 type Brand struct {
 	// Name is shown in a page's header and title, and by the browser for the installed page. At most
 	// 100 bytes.

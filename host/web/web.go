@@ -40,7 +40,8 @@ type Options struct {
 	// first.
 	Prepare func(*http.Request, *lifecycle.Spec) error
 	// Directory suggests people and groups to people who are asked a question, for reassigning it and
-	// for notes (see people.Grouped), and adds names to the IDs of people. Nil: names are only typed.
+	// for notes (see people.Grouped), and names the people in responses. Nil: people are typed and
+	// shown by ID.
 	// Package host/all sets it if lifecycle.Config.Directory is one.
 	Directory people.Directory
 	// Notices lets operators see notices that were not accepted, and send them again. Nil: there are

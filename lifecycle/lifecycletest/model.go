@@ -310,7 +310,7 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // tested.
 const policiesPerSample = 4
 
-// maxLength returns the length of the sequences: one less with -short, which suits a slow store.
+// maxLength returns the length of the longest sequences. With -short, for slow stores, it is one less.
 func maxLength() int {
 	if testing.Short() && !sample.Race {
 		return depth - 1

@@ -32,7 +32,7 @@ type broken struct {
 	spec    func(body []byte) []byte
 	usage   func(run string, turns []store.TurnUsage) []store.TurnUsage
 	settled error
-	// directory replaces the one of the world's clients; nil: it does not.
+	// directory, unless nil, replaces the directory of the world's clients.
 	directory lifecycle.Directory
 	record    func(r interaction.Record) interaction.Record
 }

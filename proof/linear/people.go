@@ -80,7 +80,7 @@ func admits(to, person string) bool {
 }
 
 // Right says when a deputy had the right to act for the absent person. A client reads the directory
-// before it commits, so a right that ends during the call may count.
+// before it commits, so both outcomes are correct if the right ends during the call.
 type Right string
 
 // The rights of a deputy.

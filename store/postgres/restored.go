@@ -80,10 +80,10 @@ func (s *Store) openIncarnation(ctx context.Context) error {
 // because the database was restored: events that it lacks may have been sent, and new ones get their
 // numbers. Stores do the same by themselves when the server's timeline has changed, after a
 // restore to a point in time or a promotion. Call it, with the migrating role, after every other
-// restore (a dump, a snapshot of a disk), and where docs/postgres.md says that a server hides its
-// timeline, before hosts serve. Open stores use the incarnation from their next commit on. It waits
-// for transactions that have written events. A second call does no harm. An empty schema means
-// "interlude".
+// restore (a dump, a snapshot of a disk), and if the server hides its timeline
+// (docs/tutorials/restore.md), before hosts serve. Stores that are open use the incarnation from their
+// next commit on. Restored waits for the end of transactions that have written events. A second call
+// does no harm. An empty schema means "interlude".
 //
 // Releases that do not know incarnations refuse to open the schema afterwards, with ErrNewer; end
 // their processes before.

@@ -214,7 +214,8 @@ func columns(line []letter) int {
 	return n
 }
 
-// fit returns how many letters take at most so many columns, and at least those of one character.
+// fit returns the number of letters at the beginning of the line that fit into room columns, at least
+// those of one character.
 func fit(line []letter, room int) int {
 	n, used := 0, 0
 	for size := range clusters(line, &used) {

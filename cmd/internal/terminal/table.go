@@ -116,7 +116,8 @@ func folded(cell []letter, width int) (lines [][]letter) {
 	return append(lines, cell)
 }
 
-// list draws each row as lines of its cells, each behind the heading of its column.
+// list draws a table that is too wide for the screen as a list. Each cell begins a line, after the
+// heading of its column.
 func (d *drawing) list(rows [][][]letter, indent string) {
 	if len(rows) == 1 {
 		rows = append(rows, make([][]letter, len(rows[0])))
