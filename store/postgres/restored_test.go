@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
@@ -152,6 +155,132 @@ func TestR5NoEventIDRepeatsAfterAFailoverThatLostCommits(t *testing.T) {
 	require.Len(t, raised, 1, "it is raised once")
 	require.NotContains(t, raised, uint64(0))
 	t.Logf("%d ids", len(sent.body))
+}
+
+// A database is restored from a base backup and archived WAL, and then once more to the same moment:
+// no event has the id of a lost one, also for a client that keeps running. Runs wait for their
+// answers again, and those submitted after the moment are gone.
+func TestR5RestoreToAPointInTimeRepeatsNoEventID(t *testing.T) {
+	ctx := t.Context()
+	primary := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"shared_buffers": "16MB",
+		"archive_mode": "on", "archive_command": "mkdir -p ../archive && cp %p ../archive/%f"}})
+	archive := filepath.Join(filepath.Dir(dataOf(t, primary)), "archive")
+	backups := []*pglocal.Server{backedUp(t, primary, archive), backedUp(t, primary, archive)}
+	u, err := url.Parse(primary.DSN(""))
+	require.NoError(t, err)
+	u.Host += "," + backups[0].Addr() + "," + backups[1].Addr()
+	u.RawQuery += "&target_session_attrs=read-write"
+	anywhere, err := postgres.Open(ctx, u.String(), postgres.Options{Timeout: 5 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, anywhere.Close()) })
+	client := mustClient(t, anywhere)
+
+	const runs = 6
+	sent := &sentEvents{t, map[string]string{}, map[string]lifecycle.Cursor{}}
+	old := func(i int) string { return fmt.Sprint("old", i) }
+	late := func(i int) string { return fmt.Sprint("late", i) }
+	submit := func(t *testing.T, lc *lifecycle.Lifecycle, id string) {
+		t.Helper()
+		_, err := lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "go"})
+		require.NoError(t, err)
+		sent.follow(lc, id, lifecycle.TypeInputRequired)
+	}
+	// proceed has the client answer the old runs, follows them to their ends, and submits the late
+	// ones.
+	proceed := func(t *testing.T, lc *lifecycle.Lifecycle) {
+		t.Helper()
+		for i := range runs {
+			receipt, err := client.Reply(ctx, old(i), lifecycle.Reply{ID: 1, Text: t.Name(), Key: "k"})
+			require.NoError(t, err)
+			require.False(t, receipt.Replayed, "the receipt of a lost reply")
+			sent.follow(lc, old(i), "")
+			run, err := client.Get(ctx, old(i))
+			require.NoError(t, err)
+			require.Equal(t, fsm.StateSucceeded, run.State)
+			submit(t, lc, late(i))
+		}
+	}
+	t.Run("original", func(t *testing.T) {
+		sent.T = t
+		lc := hosted(t, primary.DSN(""))
+		for i := range runs {
+			submit(t, lc, old(i))
+		}
+		admin, err := pgx.Connect(ctx, primary.DSN(""))
+		require.NoError(t, err)
+		_, err = admin.Exec(ctx, `SELECT pg_create_restore_point('noted')`)
+		require.NoError(t, err)
+		require.NoError(t, admin.Close(ctx))
+		proceed(t, lc)
+	})
+	require.NoError(t, primary.Halt()) // archives everything
+
+	var lost []map[string]lifecycle.Cursor
+	for _, restored := range backups {
+		lost = append(lost, maps.Clone(sent.last))
+		t.Run("restored", func(t *testing.T) {
+			sent.T = t
+			require.NoError(t, restored.Resume(ctx))
+			awaitPrimary(t, restored)
+			require.Eventually(t, func() bool { return second(client.Get(ctx, old(0))) == nil }, patience,
+				10*time.Millisecond)
+			lc := hosted(t, restored.DSN(""))
+			requireLost := func(id string) {
+				t.Helper()
+				for _, cursors := range lost {
+					require.ErrorIs(t, client.CheckCursor(ctx, id, cursors[id]), lifecycle.ErrCursorBeyondEnd)
+				}
+			}
+			known := len(sent.body)
+			for i := range runs {
+				sent.follow(lc, old(i), lifecycle.TypeInputRequired)
+				requireLost(old(i))
+				require.ErrorIs(t, second(client.Get(ctx, late(i))), lifecycle.ErrNotFound)
+			}
+			require.Len(t, sent.body, known, "surviving events keep their ids")
+			proceed(t, lc)
+			for i := range runs {
+				requireLost(old(i))
+				requireLost(late(i))
+			}
+		})
+		require.NoError(t, restored.Halt()) // as for the primary
+	}
+}
+
+// backedUp takes a base backup of the server. Its Resume restores it to the point "noted" with the
+// archive, and archives from then on, too.
+func backedUp(t *testing.T, server *pglocal.Server, archive string) *pglocal.Server {
+	t.Helper()
+	backup, err := server.Standby(t.Context(), pglocal.Options{Settings: map[string]string{"shared_buffers": "16MB",
+		"archive_mode": "on", "archive_command": `cp %p "` + archive + `/%f"`,
+		"restore_command": `cp "` + archive + `/%f" %p`, "recovery_target_name": "noted",
+		"recovery_target_action": "promote"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, backup.Stop()) })
+	data := dataOf(t, backup)
+	require.NoError(t, backup.Halt())
+	// It reads only the archive from now on, and does not follow the server.
+	require.NoError(t, os.Rename(filepath.Join(data, "standby.signal"), filepath.Join(data, "recovery.signal")))
+	return backup
+}
+
+func dataOf(t *testing.T, server *pglocal.Server) (folder string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server.DSN(""))
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	require.NoError(t, conn.QueryRow(t.Context(), `SHOW data_directory`).Scan(&folder))
+	return folder
+}
+
+// awaitPrimary waits until the server has ended its recovery.
+func awaitPrimary(t *testing.T, server *pglocal.Server) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		conn, err := pgx.Connect(t.Context(), server.DSN("")+"&target_session_attrs=read-write")
+		return err == nil && conn.Close(t.Context()) == nil
+	}, patience, 10*time.Millisecond)
 }
 
 // Restored raises the incarnation of open stores too: also of claims, of a host's transaction and of
