@@ -22,58 +22,116 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedTypesSizes | packages.NeedModule
 
+// listing is the information for a package's key. go list has it without compiling.
+const listing = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+	packages.NeedModule | packages.NeedForTest
+
 // check checks the same packages on several systems.
 type check struct {
 	dir      string          // the packages are named relative to it
 	patterns []string        // the packages
-	analyzed map[string]bool // the files that analyzers have seen on a system
+	program  string          // identifies this program and its analyzers
+	analyzed map[string]bool // by file, on any system: the analyzers found nothing
+	passed   passed
+	checked  int // how many packages, with test variants, had not passed before
 }
 
 // faults returns the faults of the packages on the system: GOOS, GOOS/GOARCH, or either with build
-// tags (linux+search). It analyzes only packages with files that were not analyzed on another system:
-// the analyzers find the same in the others.
+// tags (linux+search). It loads only packages that have not passed before, and analyzes only packages
+// with files that were not analyzed on another system: the analyzers find the same in the others.
 func (c *check) faults(ctx context.Context, system string) ([]string, error) {
 	system, tags, _ := strings.Cut(system, "+")
-	l, err := findLibraries(ctx, system)
-	if err != nil {
-		return nil, err
-	}
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	goos, goarch, hasArch := strings.Cut(system, "/")
 	if env = append(env, "GOOS="+goos); hasArch {
 		env = append(env, "GOARCH="+goarch)
 	}
-	pkgs, err := packages.Load(&packages.Config{
-		Context: ctx, Mode: mode, Dir: c.dir, Tests: true, ParseFile: l.parse,
-		Env: env, BuildFlags: []string{"-tags=" + strings.ReplaceAll(tags, "+", ",")},
-	}, c.patterns...)
+	g, err := findGo(ctx, c.dir, env)
 	if err != nil {
 		return nil, err
 	}
-	if len(pkgs) == 0 {
+	config := &packages.Config{
+		Context: ctx, Mode: listing, Dir: c.dir, Tests: true,
+		Env: env, BuildFlags: []string{"-tags=" + strings.ReplaceAll(tags, "+", ",")},
+	}
+	listed, err := packages.Load(config, c.patterns...)
+	if err != nil {
+		return nil, err
+	}
+	if len(listed) == 0 {
 		return nil, errors.New("there are no such packages")
 	}
-	if found := l.typeErrors(pkgs, system); len(found) > 0 {
-		return found, nil
+	setting := strings.Join([]string{c.program, g.version, system, tags}, " ")
+	before := keys(listed, setting, g.fixed())
+	paths := c.unknown(listed, before)
+	if len(paths) == 0 {
+		return nil, nil
 	}
-	return analyze(slices.DeleteFunc(pkgs, func(p *packages.Package) bool {
-		seen := true
-		if strings.HasSuffix(p.ID, ".test") {
-			return true // a generated main function
+	l := g.libraries(system)
+	config.Mode, config.ParseFile = mode, l.parse
+	pkgs, err := packages.Load(config, paths...)
+	if err != nil {
+		return nil, err
+	}
+	failed := l.typeErrors(pkgs, system)
+	pkgs = slices.DeleteFunc(pkgs, generated)
+	c.checked += len(pkgs)
+	if len(failed) > 0 {
+		return failed, nil
+	}
+	found, err := c.analyze(pkgs)
+	if err != nil {
+		return nil, err
+	}
+	after := keys(listed, setting, g.fixed()) // a file may have changed before it was loaded
+	for _, p := range pkgs {
+		if key := before[p.ID]; key != "" && key == after[p.ID] && c.sound(p) {
+			c.passed.now = append(c.passed.now, key)
 		}
-		for _, file := range p.CompiledGoFiles {
-			seen = seen && c.analyzed[file]
-		}
-		return seen
-	}), c.analyzed)
+	}
+	return found, nil
 }
 
-// analyze returns the findings of the analyzers for the packages, and adds their files to analyzed.
-func analyze(pkgs []*packages.Package, analyzed map[string]bool) (found []string, _ error) {
+// unknown returns the paths of the packages that have not passed before, by themselves or with their
+// tests. The files of the others count as analyzed.
+func (c *check) unknown(listed []*packages.Package, keys map[string]string) (paths []string) {
+	for _, p := range listed {
+		switch {
+		case generated(p):
+		case c.passed.has(keys[p.ID]):
+			c.judge(p.GoFiles, true)
+		default:
+			paths = append(paths, path(p))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// judge records that the files of a package were analyzed.
+func (c *check) judge(files []string, sound bool) {
+	for _, file := range files {
+		before, seen := c.analyzed[file]
+		c.analyzed[file] = sound && (before || !seen)
+	}
+}
+
+// sound reports whether the analyzers found nothing in the package's files, on any system.
+func (c *check) sound(p *packages.Package) bool {
+	return !slices.ContainsFunc(p.CompiledGoFiles, func(file string) bool { return !c.analyzed[file] })
+}
+
+// analyze returns the findings of the analyzers for the packages with new files.
+func (c *check) analyze(pkgs []*packages.Package) (found []string, _ error) {
+	isNew := func(file string) bool { _, seen := c.analyzed[file]; return !seen }
+	pkgs = slices.DeleteFunc(slices.Clone(pkgs), func(p *packages.Package) bool {
+		return !slices.ContainsFunc(p.CompiledGoFiles, isNew)
+	})
 	graph, err := checker.Analyze(suite, pkgs, nil)
 	if err != nil {
 		return nil, err
 	}
+	faulty := map[*packages.Package]bool{}
 	for action := range graph.All() {
 		if !action.IsRoot {
 			continue
@@ -83,12 +141,11 @@ func analyze(pkgs []*packages.Package, analyzed map[string]bool) (found []string
 		}
 		for _, d := range action.Diagnostics {
 			found = append(found, fmt.Sprintf("%s: %s", action.Package.Fset.Position(d.Pos), d.Message))
+			faulty[action.Package] = true
 		}
 	}
 	for _, p := range pkgs {
-		for _, file := range p.CompiledGoFiles {
-			analyzed[file] = true
-		}
+		c.judge(p.CompiledGoFiles, !faulty[p])
 	}
 	return found, nil
 }
@@ -98,23 +155,32 @@ func analyze(pkgs []*packages.Package, analyzed map[string]bool) (found []string
 // has ten megabytes of bodies. Other code is read whole: a body may refuse a system.
 type libraries []string
 
-func findLibraries(ctx context.Context, system string) (libraries, error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOMODCACHE").Output()
+// toolchain has the folders of the go command, and its version with the settings that change results.
+type toolchain struct{ root, modules, version string }
+
+func findGo(ctx context.Context, dir string, env []string) (toolchain, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOMODCACHE", "GOVERSION", "GOARCH", "GOEXPERIMENT")
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
 	if err != nil {
-		return nil, err
+		return toolchain{}, err
 	}
-	folders := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for i := range folders {
-		folders[i] = strings.TrimSpace(folders[i]) + string(filepath.Separator)
-	}
-	modules := folders[1]
-	folders[1] = filepath.Join(modules, "modernc.org") + string(filepath.Separator)
+	lines := strings.SplitN(strings.ReplaceAll(string(out), "\r", ""), "\n", 3)
+	end := string(filepath.Separator)
+	return toolchain{lines[0] + end, lines[1] + end, lines[2]}, nil
+}
+
+// fixed returns the folders of files that never change: g.version or their names have their version.
+func (g toolchain) fixed() libraries { return libraries{g.root, g.modules} }
+
+func (g toolchain) libraries(system string) libraries {
+	folders := libraries{g.root, filepath.Join(g.modules, "modernc.org") + string(filepath.Separator)}
 	for _, e := range exceptions {
 		if e.system == system { // the analyzers panic on type errors in a body
-			folders = append(folders, filepath.Join(modules, e.module)+"@")
+			folders = append(folders, filepath.Join(g.modules, e.module)+"@")
 		}
 	}
-	return folders, nil
+	return folders
 }
 
 // have reports whether the file, or the place in a file, is in a listed folder.
