@@ -22,6 +22,9 @@ type proxy struct {
 	thawed *sync.Cond        // of mu
 	frozen bool              // guarded by mu
 	conns  map[net.Conn]bool // guarded by mu; both sides; nil when it is closed
+	armed  bool              // guarded by mu; killAfter was called
+	left   int               // guarded by mu; answers until the client is killed, if armed
+	killed bool              // guarded by mu
 }
 
 // newProxy gives a proxy to the server of the connection string, and the string to connect through
@@ -66,7 +69,7 @@ func (p *proxy) serve() {
 			continue
 		}
 		p.mu.Lock()
-		closed := p.conns == nil
+		closed, killed := p.conns == nil, p.killed
 		if !closed {
 			p.conns[client], p.conns[server] = true, true
 		}
@@ -75,13 +78,17 @@ func (p *proxy) serve() {
 			_, _ = client.Close(), server.Close()
 			return
 		}
-		p.running.Go(func() { p.pass(client, server) })
-		p.running.Go(func() { p.pass(server, client) })
+		if killed {
+			p.forget(client, server)
+			continue
+		}
+		p.running.Go(func() { p.pass(client, server, false) })
+		p.running.Go(func() { p.pass(server, client, true) })
 	}
 }
 
 // pass forwards data, unless the proxy is frozen.
-func (p *proxy) pass(from, to net.Conn) {
+func (p *proxy) pass(from, to net.Conn, answers bool) {
 	defer p.forget(from, to)
 	buf := make([]byte, 32<<10)
 	for {
@@ -90,7 +97,16 @@ func (p *proxy) pass(from, to net.Conn) {
 		for p.frozen {
 			p.thawed.Wait()
 		}
+		if n > 0 && answers && p.armed {
+			p.killed = p.killed || p.left == 0
+			p.left--
+		}
+		killed := p.killed
 		p.mu.Unlock()
+		if killed {
+			p.cut()
+			return
+		}
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
@@ -121,6 +137,23 @@ func (p *proxy) cut() {
 		_ = c.(*net.TCPConn).SetLinger(0)
 		_ = c.Close()
 	}
+}
+
+// killAfter forwards n answers of the server, and breaks all connections instead of forwarding the
+// next one. No new ones can be made: as when the client's process is killed before it reads the
+// answer.
+func (p *proxy) killAfter(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed, p.left = true, n
+}
+
+// disarm ends killAfter, and reports whether the client was killed.
+func (p *proxy) disarm() (killed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = false
+	return p.killed
 }
 
 // freeze lets nothing through, and closes nothing: as when a cable is pulled.

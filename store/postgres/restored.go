@@ -41,6 +41,8 @@ var (
 // loadIncarnation reads the incarnation, and has the database raise it if the server's timeline has
 // changed. It reports whether it was another one before.
 func (s *Store) loadIncarnation(ctx context.Context, q querier) (changed bool, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout) // transactions may have all connections
+	defer cancel()
 	for range maxTries {
 		var n uint64
 		var moved bool
@@ -60,8 +62,6 @@ func (s *Store) loadIncarnation(ctx context.Context, q querier) (changed bool, _
 // openIncarnation is loadIncarnation before the first write. On a server without timelineText the
 // statements leave the timeline out: only Restored raises the incarnation there.
 func (s *Store) openIncarnation(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
 	_, err := s.loadIncarnation(ctx, s.pool)
 	var e *pgconn.PgError
 	if errors.As(err, &e) && (e.Code == "0A000" || strings.HasPrefix(e.Code, "42")) { // or undefined, or no right

@@ -4,11 +4,14 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +27,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
+
+var quiet = postgres.Options{NoListen: true, NoNotify: true}
 
 // answering ends with the answer to its question.
 var answering = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
@@ -348,19 +353,155 @@ func TestR5OpenStoresNoticeARestore(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrNewer)
 }
 
+// A process is killed after each statement, before it reads the answer: in Restored, and as the first
+// to write after a promotion. Restored has then raised the incarnation or changed nothing. After a
+// promotion it is raised once, by the killed process or by the next one. No event is stored with an
+// old one.
+func TestR5AKilledProcessLeavesNoOldIncarnation(t *testing.T) {
+	w, s := newWorld(t, quiet)
+	ctx, admin := t.Context(), w.connect()
+	exec := func(sql string) {
+		t.Helper()
+		require.NoError(t, second(admin.Exec(ctx, w.inSchema(sql))))
+	}
+	for _, text := range []string{
+		`CREATE TABLE interlude.raised AS SELECT incarnation FROM interlude.store LIMIT 0`,
+		`CREATE FUNCTION interlude.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO interlude.raised VALUES (NEW.incarnation); RETURN NULL; END $$`,
+		`CREATE TRIGGER note AFTER UPDATE OF incarnation ON interlude.store FOR EACH ROW
+			EXECUTE FUNCTION interlude.note()`,
+	} {
+		exec(text)
+	}
+	ours := w.commit(s, withMarker(created("ours")))
+	theirs := w.commit(s, withMarker(created("theirs")))
+	number := func(sql string, args ...any) (n int) {
+		t.Helper()
+		require.NoError(t, admin.QueryRow(ctx, w.inSchema(sql), args...).Scan(&n))
+		return n
+	}
+	const refusing = `SELECT count(*) FROM interlude.migrations WHERE name = '0011_incarnation.sql' AND oldest = version`
+	for _, call := range []struct {
+		name     string
+		restores bool
+		prepare  func(w *world) (do func(id string) error) // before the promotion
+	}{
+		{"restored", true, func(w *world) func(string) error {
+			return func(string) error { return postgres.Restored(ctx, w.dsn, w.schema) }
+		}},
+		{"open", false, func(w *world) func(string) error {
+			return func(string) error {
+				s, err := postgres.Open(ctx, w.dsn, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true})
+				if err == nil {
+					err = s.Close()
+				}
+				return err
+			}
+		}},
+		{"commit", false, func(w *world) func(string) error {
+			s := w.open(quiet)
+			return func(id string) error {
+				both := []store.Commit{withMarker(created(id)), withMarker(report(theirs))}
+				return errors.Join(s.Commit(ctx, both)...)
+			}
+		}},
+		{"claim", false, func(w *world) func(string) error {
+			s := w.open(quiet)
+			return func(string) error {
+				return second(s.Claim(ctx, store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
+					Start: func(r store.Run, spec []byte) (store.Commit, error) {
+						c, err := start(r, spec)
+						return withMarker(c), err
+					}}))
+			}
+		}},
+		{"transaction", false, func(w *world) func(string) error {
+			s, conn := w.open(quiet), w.connect()
+			return func(id string) error {
+				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+					return w.try(s.In(tx), withMarker(created(id)))
+				})
+			}
+		}},
+	} {
+		for n, killed := 0, true; killed; n++ {
+			id := fmt.Sprint(call.name, " ", n)
+			t.Run(id, func(t *testing.T) {
+				p, dsn := newProxy(t, w.dsn)
+				do := call.prepare(&world{t, pgtest.With(dsn, "default_query_exec_mode=exec"), w.schema})
+				w.commit(s, withMarker(created("for a claim, "+id)))
+				theirs = w.load(s, theirs.ID)
+				exec(`TRUNCATE interlude.raised`)
+				exec(`UPDATE interlude.migrations SET oldest = 1`)
+				if !call.restores {
+					exec(`UPDATE interlude.store SET timeline = '00000000'`) // as after a promotion
+				}
+				before := number(`SELECT incarnation FROM interlude.store`)
+				events := number(`SELECT count(*) FROM interlude.events`)
+
+				p.killAfter(n)
+				err := do(id)
+				if killed = p.disarm(); !killed {
+					require.NoError(t, err)
+				}
+				ours = w.commit(s, withMarker(report(ours)))
+				raised := number(`SELECT count(*) FROM interlude.raised`)
+				now := number(`SELECT incarnation FROM interlude.store`)
+				if call.restores {
+					require.Equal(t, raised, number(refusing), "it has both effects or none")
+				}
+				if call.restores && err != nil && raised == 0 {
+					return
+				}
+				require.Equal(t, 1, raised)
+				require.Greater(t, now, before)
+				require.Equal(t, events, number(`SELECT count(*) FROM interlude.events
+					WHERE convert_from(bodies, 'UTF8') NOT LIKE $1`, fmt.Sprintf("marked %d: %%", now)))
+			})
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// After a promotion, the first event is written in a host's transaction that stays open: other
+// writers do not wait for it, and all have the same incarnation. A transaction that cannot see it is
+// to be repeated.
+func TestR5AnOpenTransactionDelaysNoEventAfterAPromotion(t *testing.T) {
+	w, s := newWorld(t, quiet)
+	w.commit(s, created("r"))
+	w.exec(`UPDATE interlude.store SET timeline = '00000000'`)
+	early, held := w.beginTx(pgx.RepeatableRead), w.beginTx(pgx.ReadCommitted)
+	require.NoError(t, second(early.Exec(t.Context(), `SELECT FROM pg_class`)))
+	w.commit(s.In(held), withMarker(created("held")))
+	w.commit(w.open(quiet), withMarker(created("opened")))
+	w.commit(s, withMarker(created("of the same process")))
+	require.ErrorIs(t, w.try(s.In(early), withMarker(created("early"))), postgres.ErrSerialization)
+	require.NoError(t, held.Commit(t.Context()))
+	marks := map[string]bool{}
+	for _, id := range []string{"held", "opened", "of the same process"} {
+		events, err := s.Events(t.Context(), id, 0, 1)
+		require.NoError(t, err)
+		mark, _, _ := strings.Cut(string(events[0].Body), ":")
+		marks[mark] = true
+	}
+	require.Len(t, marks, 1)
+	require.Contains(t, slices.Collect(maps.Keys(marks))[0], "marked")
+}
+
 // A server may hide its timeline, and a role may only read: stores open nevertheless. Without the
 // timeline, only Restored raises the incarnation.
 func TestR5AServerMayHideItsTimeline(t *testing.T) {
 	w := &world{t, pgtest.DSN(t), postgres.DefaultSchema}
 	owner := w.dsn
 	require.NoError(t, postgres.Migrate(t.Context(), owner, ""))
-	silent := postgres.Options{NoListen: true, NoNotify: true}
-	w.open(silent, "default_transaction_read_only=on")
+	w.open(quiet, "default_transaction_read_only=on")
 	node, dsn := w.newRole("")
 	w.grant("interlude_node", node)
 	w.exec(`REVOKE EXECUTE ON FUNCTION pg_catalog.pg_walfile_name(pg_lsn) FROM PUBLIC`)
 	w.dsn = dsn
-	s := w.open(silent)
+	s := w.open(quiet)
 	w.furnish(s)
 	last := func(id string) (body string) {
 		events, err := s.Events(t.Context(), id, 0, 100)

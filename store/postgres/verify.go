@@ -143,7 +143,8 @@ func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, c
 	case len(snapshots) != len(commits):
 		err = fmt.Errorf("%w: %d rows for %d runs", store.ErrCorrupt, len(snapshots), len(commits))
 	case snapshots[0].timelineChanged:
-		_, err = s.loadIncarnation(ctx, q)
+		// not in a host's transaction: until its end, all other writers would wait for the number
+		_, err = s.loadIncarnation(ctx, s.pool)
 	default:
 		s.incarnation.Store(snapshots[0].incarnation)
 	}
