@@ -1,6 +1,17 @@
 # What .ci/run and .ci/search share. They source it from the root of the repository.
 root=$PWD
 tools=$root/.tools
+# Clones with the same scripts share what these install. It is next to the build cache after the first run (keep_tools).
+kept=$(dirname "$(go env GOCACHE)")/interlude/tools-$( (git ls-files -s .ci && go env GOVERSION) | git hash-object --stdin)
+if [ ! -e "$tools" ] && [ -d "$kept" ]; then touch "$kept" && ln -sfn "$kept" "$tools"; fi
+keep_tools() {
+	[ ! -L "$tools" ] && [ ! -e "$kept" ] || return 0
+	mkdir -p "${kept%/*}"
+	find "${kept%/*}" -maxdepth 1 -name 'tools-*' -mtime +30 -exec rm -rf {} +
+	mv "$tools" "$kept.$$" # this may copy files, so the final name comes later
+	mv "$kept.$$" "$kept"
+	ln -s "$kept" "$tools"
+}
 # free prints the space left where builds and tests write, in MiB.
 free() {
 	df -Pm "${TMPDIR:-/tmp}" "$(go env GOCACHE)" | awk 'NR > 1 && (NR == 2 || $4 < least) { least = $4 } END { print least }'

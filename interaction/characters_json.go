@@ -63,11 +63,10 @@ func EditableJSON(text []byte) string {
 		switch {
 		case r == '\r' || CharacterOf(r)&Hidden == 0: // a \r is between values
 			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
 		}
 		indents = r == '\n'
 		s = s[size:]

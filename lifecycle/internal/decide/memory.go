@@ -39,7 +39,7 @@ func memoryOf(run *store.Run, q *interaction.Question, reply *interaction.Reply,
 // changeMemory adds a decision. It drops ended decisions, and decisions about a tool that the host's
 // policy refuses.
 func changeMemory(next *store.Run, s *settlement, now time.Time) {
-	kept := make([]interaction.Memory, 0, len(next.Remembered)+1)
+	var kept []interaction.Memory
 	for _, m := range next.Remembered {
 		if m.Tool != s.refused && (s.remembers == nil || m.Lasts(now)) {
 			kept = append(kept, m)
@@ -49,7 +49,5 @@ func changeMemory(next *store.Run, s *settlement, now time.Time) {
 		kept = append(kept, *s.remembers)
 	}
 	slices.SortFunc(kept, func(a, b interaction.Memory) int { return a.ID - b.ID })
-	if next.Remembered = kept; len(kept) == 0 {
-		next.Remembered = nil
-	}
+	next.Remembered = kept
 }

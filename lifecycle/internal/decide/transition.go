@@ -29,7 +29,7 @@ func transition(run *store.Run, event fsm.Event, e *effects) (*store.Commit, err
 	if e.settles.vote {
 		next.Votes++
 	}
-	if e.settles.remembers != nil || e.settles.refused != "" && next.Remembered != nil {
+	if e.settles.remembers != nil || e.settles.refused != "" {
 		changeMemory(next, &e.settles, now)
 	}
 	switch {
