@@ -17,6 +17,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // logs returns the logs of a folder of the contract's test data, by name: good logs, or for each
@@ -273,6 +274,7 @@ func (m *many) Read(p []byte) (int, error) {
 // A long log takes little memory: next to nothing is kept of runs that ended, whether the log is in
 // order or not, and an open run takes at most 4 KiB.
 func TestCheckTakesLittleMemoryForALongLog(t *testing.T) {
+	sample.Sequential(t)
 	const runs = 2000
 	for _, c := range []struct {
 		log string

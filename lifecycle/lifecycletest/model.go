@@ -310,10 +310,10 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // tested.
 const policiesPerSample = 4
 
-// maxLength returns the length of the longest sequences. With -short, for slow stores, it is one less.
+// maxLength returns the length of the longest sequences. With -short, for slow stores, it is two less.
 func maxLength() int {
 	if testing.Short() && !sample.Race {
-		return depth - 1
+		return depth - 2
 	}
 	return depth
 }
