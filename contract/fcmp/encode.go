@@ -101,35 +101,52 @@ func (w *writer) event(h Header, p Payload) {
 	p.write(w)
 	w.b = strconv.AppendInt(append(w.b, `,"meta":{"attempt":`...), int64(h.Attempt), 10)
 	w.b = strconv.AppendUint(append(w.b, `,"local_seq":`...), h.LocalSeq, 10)
-	w.b = append(w.b, endOfMeta(h.Incarnation)...)
+	w.b = appendEndOfMeta(w.b, h.Incarnation)
 }
 
 const incarnationKey = `,"incarnation":`
 
-// endOfMeta is the part of an event after its local_seq.
-func endOfMeta(incarnation uint64) string {
-	if incarnation == 0 {
-		return "}}"
+// appendEndOfMeta appends the part of an event after its local_seq.
+func appendEndOfMeta(b []byte, incarnation uint64) []byte {
+	if incarnation > 0 {
+		b = strconv.AppendUint(append(b, incarnationKey...), incarnation, 10)
 	}
-	return incarnationKey + strconv.FormatUint(incarnation, 10) + "}}"
+	return append(b, "}}"...)
 }
 
 // Mark returns an encoded event with another incarnation, in new memory; the body itself if it is
 // not in the form that Encode writes. Stores call it, because only the transaction that writes the
 // event knows the incarnation.
 func Mark(body []byte, incarnation uint64) []byte {
-	e, _, ok := scanEvent(body)
-	p := newPayload(e.Type)
-	if !ok || json.Unmarshal(e.Data, p) != nil {
+	w, ok := readWritten(body)
+	protocol := protocolOfMarked(&w, incarnation)
+	if !ok || protocol == "" {
 		return body
 	}
-	protocol := max(protocolOf(p), protocolOfMeta(Meta{Incarnation: incarnation}))
 	from := len(`{"protocol_version":"`)
-	to := len(body) - len(endOfMeta(e.Meta.Incarnation))
 	marked := make([]byte, 0, len(body)+len(incarnationKey)+len("9007199254740991"))
+	to := len(body) - len(appendEndOfMeta(marked, w.incarnation))
 	marked = append(append(marked, body[:from]...), protocol...)
-	marked = append(marked, body[from+len(e.ProtocolVersion):to]...)
-	return append(marked, endOfMeta(incarnation)...)
+	marked = append(marked, body[from+len(w.protocol):to]...)
+	return appendEndOfMeta(marked, incarnation)
+}
+
+// protocolOfMarked returns the lowest version that can express the event with another incarnation;
+// empty for an unknown event. It decodes the payload only of an event that loses its incarnation,
+// which may need a lower version then.
+func protocolOfMarked(w *written, incarnation uint64) string {
+	protocol, typ := knownProtocol(w.protocol), knownType(w.typ)
+	if protocol == "" || typ == "" {
+		return ""
+	}
+	if incarnation > 0 || w.incarnation == 0 {
+		return max(protocol, protocolOfMeta(Meta{Incarnation: incarnation}))
+	}
+	p := newPayload(typ)
+	if json.Unmarshal(w.data, p) != nil {
+		return ""
+	}
+	return protocolOf(p)
 }
 
 func (h Header) check() error {

@@ -387,6 +387,10 @@ func TestF8MarkedEventsAreEncodedOnes(t *testing.T) {
 			require.Equal(t, n > 0, strings.Contains(e.ID(), "@"), e.ID())
 		}
 		require.Equal(t, string(plain), string(body))
+		for known, unknown := range map[string]string{`"fcmp/1.`: `"fcmp/9.`, p.Type(): "unknown"} {
+			text := strings.Replace(string(plain), known, unknown, 1)
+			require.Equal(t, text, string(Mark([]byte(text), 1)))
+		}
 	}
 	require.Equal(t, "{}", string(Mark([]byte("{}"), 1)))
 	_, err := Encode(Header{RunID: "r", Seq: 1, TS: time.Unix(1, 0), Engine: "e", LocalSeq: 1,
