@@ -240,38 +240,37 @@ func TestM1AnOutputThatIsNotValidIsCompensated(t *testing.T) {
 // M1: a journal reserves room for all compensations, in entries and bytes, even if each fails with
 // a long error; a function without any may use all of it.
 func TestM1AFullJournalKeepsRoomForCompensations(t *testing.T) {
-	for _, undos := range []int{0, 40} {
-		for _, size := range []int{1, 1<<20 - 64} {
-			t.Run(strconv.Itoa(undos)+" of "+strconv.Itoa(size), func(t *testing.T) {
-				d := &bounded{}
-				value, undone := strings.Repeat("x", size), 0
-				_, err := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
-					for range undos {
-						c.Defer("refund", func(context.Context) error {
-							undone++
-							return errors.New(strings.Repeat("\x01", 1<<20))
-						})
-					}
-					for {
-						if err := stepOf(value)(c); err != nil {
-							return "", err
-						}
-					}
-				}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
-				require.ErrorIs(t, err, engine.ErrJournalFull)
-				require.Equal(t, undos, undone)
-				stored := 0
-				for _, e := range d.entries {
-					if e.Type == "undo" {
-						stored++
+	for _, c := range []struct{ undos, size int }{{0, 1}, {40, 1}, {40, 1<<20 - 64}} {
+		undos, size := c.undos, c.size
+		t.Run(strconv.Itoa(undos)+" of "+strconv.Itoa(size), func(t *testing.T) {
+			d := &bounded{}
+			value, undone := strings.Repeat("x", size), 0
+			_, err := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+				for range undos {
+					c.Defer("refund", func(context.Context) error {
+						undone++
+						return errors.New(strings.Repeat("\x01", 1<<20))
+					})
+				}
+				for {
+					if err := stepOf(value)(c); err != nil {
+						return "", err
 					}
 				}
-				require.Equal(t, undos, stored)
-				if undos == 0 && size == 1 {
-					require.Len(t, d.entries, engine.MaxJournalEntries)
+			}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+			require.ErrorIs(t, err, engine.ErrJournalFull)
+			require.Equal(t, undos, undone)
+			stored := 0
+			for _, e := range d.entries {
+				if e.Type == "undo" {
+					stored++
 				}
-			})
-		}
+			}
+			require.Equal(t, undos, stored)
+			if undos == 0 {
+				require.Len(t, d.entries, engine.MaxJournalEntries)
+			}
+		})
 	}
 }
 
