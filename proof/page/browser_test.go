@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,9 @@ func (w *world) open(person, place string) *window {
 		err = chromedp.Listen(ctx, func(event any) { o.watch(event, address) })
 	})
 	require.NoError(w.t, err)
+	w.fresh.Do(func() { // an earlier world may have had this port, and settings
+		call(o, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: address, StorageTypes: "all"})
+	})
 	call(o, network.Enable, network.EnableParams{})
 	call(o, cdplog.Enable, cdp.Empty{})
 	call(o, runtime.Enable, cdp.Empty{})

@@ -30,6 +30,8 @@ type world struct {
 	address string
 	// undo is the time in which a person can take an answer back, in seconds.
 	undo int
+	// fresh: the browser has no data of an earlier world.
+	fresh sync.Once
 
 	mu        sync.Mutex
 	server    *http.Server                 // guarded by mu
