@@ -25,8 +25,8 @@ func Highlight(language, source string) []Element {
 	return newColours().of(language, source)
 }
 
-// colours are the time that is left for the colours of a document: the regular expressions of some
-// languages are slow on hostile input. Compiling them, once per process, is not part of it.
+// colours limits the time for highlighting all code of one document, because some languages' regular
+// expressions are slow on hostile input. The time for compiling them, once per process, does not count.
 type colours struct{ left time.Duration }
 
 func newColours() *colours { return &colours{left: colourTime} }

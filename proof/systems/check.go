@@ -116,7 +116,8 @@ func (c *check) judge(files []string, sound bool) {
 	}
 }
 
-// sound reports whether the analyzers found nothing in the package's files, on any system.
+// sound reports whether each file of the package was analyzed, on this or an earlier system, without a
+// finding.
 func (c *check) sound(p *packages.Package) bool {
 	return !slices.ContainsFunc(p.CompiledGoFiles, func(file string) bool { return !c.analyzed[file] })
 }
@@ -170,7 +171,8 @@ func findGo(ctx context.Context, dir string, env []string) (toolchain, error) {
 	return toolchain{lines[0] + end, lines[1] + end, lines[2]}, nil
 }
 
-// fixed returns the folders of files that never change: g.version or their names have their version.
+// fixed returns the folders whose files do not change. Files of the standard library change only with
+// g.version, and the paths of downloaded modules contain their versions.
 func (g toolchain) fixed() libraries { return libraries{g.root, g.modules} }
 
 func (g toolchain) libraries(system string) libraries {

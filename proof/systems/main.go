@@ -4,9 +4,9 @@
 //	systems [-for darwin,windows,linux/386,linux/amd64+TAG+TAG] PACKAGE…
 //
 // It checks the types in the source. That takes a tenth of the time for compiling everything that
-// these packages import, for each system, only to run none of it. The user's cache directory keeps
-// hashes of the packages that passed: they are checked again after a change of their files, their
-// imports, this program or Go. The flag -all removes the hashes.
+// these packages import, for each system, only to run none of it. A file in the user's cache directory
+// lists the packages that passed. A package is checked again after a change of its files, its imports,
+// this program or Go. The flag -all deletes the file.
 package main
 
 import (

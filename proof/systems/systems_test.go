@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module writes a module, outside of every workspace, and returns its folder.
+// module creates a module that is in no workspace, and returns its folder.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	t.Setenv("GOWORK", "off")

@@ -139,9 +139,8 @@ func (p *proxy) cut() {
 	}
 }
 
-// killAfter forwards n answers of the server, and breaks all connections instead of forwarding the
-// next one. No new ones can be made: as when the client's process is killed before it reads the
-// answer.
+// killAfter forwards n more answers of the server. Instead of forwarding the next answer it closes all
+// connections, and it accepts no new ones: the client's process was killed before it read that answer.
 func (p *proxy) killAfter(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -163,8 +163,8 @@ func TestR5NoEventIDRepeatsAfterAFailoverThatLostCommits(t *testing.T) {
 }
 
 // A database is restored from a base backup and archived WAL, and then once more to the same moment:
-// no event has the id of a lost one, also for a client that keeps running. Runs wait for their
-// answers again, and those submitted after the moment are gone.
+// no event has the id of a lost event, even for a client that is connected all the time. Runs wait for
+// their answers again, and runs that were submitted after that moment are gone.
 func TestR5RestoreToAPointInTimeRepeatsNoEventID(t *testing.T) {
 	ctx := t.Context()
 	primary := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"shared_buffers": "16MB",
@@ -353,10 +353,10 @@ func TestR5OpenStoresNoticeARestore(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrNewer)
 }
 
-// A process is killed after each statement, before it reads the answer: in Restored, and as the first
-// to write after a promotion. Restored has then raised the incarnation or changed nothing. After a
-// promotion it is raised once, by the killed process or by the next one. No event is stored with an
-// old one.
+// A process is killed after each statement, before it reads the answer. If it was calling Restored,
+// the incarnation was raised or nothing was changed. If it was the first to write after a promotion,
+// the incarnation is raised exactly once, by it or by the next process. No event is stored with an old
+// incarnation.
 func TestR5AKilledProcessLeavesNoOldIncarnation(t *testing.T) {
 	w, s := newWorld(t, quiet)
 	ctx, admin := t.Context(), w.connect()

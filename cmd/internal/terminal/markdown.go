@@ -214,8 +214,8 @@ func columns(line []letter) int {
 	return n
 }
 
-// fit returns the number of letters at the beginning of the line that fit into room columns, at least
-// those of one character.
+// fit returns how many letters of the line fit into room columns. It is at least the number of letters
+// in the first character, even if that is wider.
 func fit(line []letter, room int) int {
 	n, used := 0, 0
 	for size := range clusters(line, &used) {

@@ -100,8 +100,8 @@ func TestN9WhatARecallApproves(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoPolicy)
 }
 
-// N9: an approval that a remembered decision covers is hidden for some seconds if the host remembers
-// decisions, but never for a shorter time than the host's policy needs.
+// N9: if the host remembers decisions, an approval that one of them covers is hidden for RecallTime. If
+// the host has a policy, each approval is hidden for the policy's time instead.
 func TestN9HowLongACoveredApprovalIsHidden(t *testing.T) {
 	for _, c := range []struct {
 		tool string
