@@ -2,7 +2,9 @@ package fcmp
 
 import (
 	"bytes"
+	"cmp"
 	"math"
+	"strings"
 )
 
 // decodeFast reads an event in exactly the form that Encode writes, with decodeSlow's result. It
@@ -79,6 +81,19 @@ func knownProtocol(version []byte) string {
 		}
 	}
 	return ""
+}
+
+// laterProtocol returns the later of two versions. Their parts are numbers, so fcmp/1.10 is later than
+// fcmp/1.9.
+func laterProtocol(a, b string) string {
+	majorA, minorA, _ := strings.Cut(a, ".")
+	majorB, minorB, _ := strings.Cut(b, ".")
+	// Of two numbers without leading zeros, the one with more digits is larger.
+	if cmp.Or(cmp.Compare(len(majorA), len(majorB)), cmp.Compare(majorA, majorB),
+		cmp.Compare(len(minorA), len(minorB)), cmp.Compare(minorA, minorB)) < 0 {
+		return b
+	}
+	return a
 }
 
 // cursor reads from the front of the remaining text. After an unexpected token it and its results

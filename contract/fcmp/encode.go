@@ -89,7 +89,7 @@ func (w *writer) encode(h Header, p Payload) error {
 }
 
 func (w *writer) event(h Header, p Payload) {
-	w.b = append(append(w.b, `{"protocol_version":"`...), max(protocolOf(p), protocolOfMeta(h.meta()))...)
+	w.b = append(append(w.b, `{"protocol_version":"`...), laterProtocol(protocolOf(p), protocolOfMeta(h.meta()))...)
 	w.b = append(w.b, `","run_id":"`...)
 	w.b = append(w.b, h.RunID...)
 	w.b = strconv.AppendUint(append(w.b, `","seq":`...), h.Seq, 10)
@@ -140,7 +140,7 @@ func protocolOfMarked(w *written, incarnation uint64) string {
 		return ""
 	}
 	if incarnation > 0 || w.incarnation == 0 {
-		return max(protocol, protocolOfMeta(Meta{Incarnation: incarnation}))
+		return laterProtocol(protocol, protocolOfMeta(Meta{Incarnation: incarnation}))
 	}
 	p := newPayload(typ)
 	if json.Unmarshal(w.data, p) != nil {

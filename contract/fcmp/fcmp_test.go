@@ -81,6 +81,21 @@ func samples() map[string]map[string]any {
 	}
 }
 
+// F8: versions of the protocol are ordered by their numbers, not as texts.
+func TestF8VersionsAreOrderedByNumber(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ earlier, later string }{
+		{"fcmp/1.0", "fcmp/1.0"}, {"fcmp/1.0", "fcmp/1.1"}, {"fcmp/1.9", "fcmp/1.10"}, {"fcmp/1.10", "fcmp/1.11"},
+		{"fcmp/1.19", "fcmp/1.20"}, {"fcmp/1.99", "fcmp/1.100"}, {"fcmp/1.10", "fcmp/2.0"}, {"fcmp/9.9", "fcmp/10.0"},
+	} {
+		require.Equal(t, c.later, laterProtocol(c.earlier, c.later))
+		require.Equal(t, c.later, laterProtocol(c.later, c.earlier))
+	}
+	for i := range len(protocols) - 1 {
+		require.Equal(t, protocols[i+1], laterProtocol(protocols[i+1], protocols[i]), "the lowest one comes first")
+	}
+}
+
 // F1: the envelope has its fields in a fixed order, on one line.
 func TestEncodeWritesTheEnvelopeInAFixedOrder(t *testing.T) {
 	require.Equal(t, Protocol, contract.Load().Protocol)

@@ -91,7 +91,9 @@ func (e Event) verify(body []byte) error {
 	return e.validateProtocol()
 }
 
-func (e Event) neededProtocol(p Payload) string { return max(protocolOf(p), protocolOfMeta(e.Meta)) }
+func (e Event) neededProtocol(p Payload) string {
+	return laterProtocol(protocolOf(p), protocolOfMeta(e.Meta))
+}
 
 // validateProtocol returns an error unless a valid event has the lowest protocol version that can
 // express it.
