@@ -21,16 +21,19 @@ skip=()
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
 export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
 
+# Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
+small="-ldflags=-s -w"
+
 # unwatched tests without the race detector: the packages above, and long tests with a single goroutine or with
 # concurrency that other tests check. There they run in full; with the detector, in a shorter form or not at all. On
 # SQLite and PostgreSQL the full form is shortened (-short): in full it is part of .ci/search. With the detector, stories
 # and requirements run on memory only.
 unwatched() {
-	go test -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}" "${measuring[@]}"
+	go test "$small" -timeout 20m "$@" ./contract/... ./proof/explore/... ./proof/simulate ./internal/schema "${sequential[@]}" "${measuring[@]}"
 	[[ " $* " != *" -run"* ]] || return 0
-	go test -timeout 20m "$@" -run '^TestRequirements$|^TestRequirementsOnMemory$/G3|^TestStories$|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte|TestN3EveryForm' \
+	go test "$small" -timeout 20m "$@" -run '^TestRequirements$|^TestRequirementsOnMemory$/G3|^TestStories$|TestMemory|TestNothingIsLost|TestEveryCall|TestAChangedByte|TestN3EveryForm' \
 		./lifecycle ./proof/crash ./proof/disk ./cmd/internal/console
-	go test -timeout 20m "$@" -short -run '^TestRequirements$|^TestStories$|TestStorePassesTheSuite/machine' \
+	go test "$small" -timeout 20m "$@" -short -run '^TestRequirements$|^TestStories$|TestStorePassesTheSuite/machine' \
 		./store/sqlite ./store/postgres
 }
 
@@ -38,7 +41,7 @@ unwatched() {
 # compiled once: flags and versions are the same.
 outside() {
 	if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
-		(cd engine/adk && GOWORK=off go test "${race[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)
+		(cd engine/adk && GOWORK=off go test "${race[@]}" "$small" -timeout 10m "$@" ./...)
 	elif [ "${CI:-}" = true ]; then
 		echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
 		return 1
@@ -59,13 +62,12 @@ tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
 # Many tests wait for other processes and for disks: two packages more than there are processors keep these busy, and
 # so do the tests without the detector, which run at the same time. Their output comes at the end.
-# Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 set -m # each has a process group, to which signals are passed on
 (unwatched "$@"; outside "$@") >"$output" 2>&1 &
 unwatched=$!
-go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
+go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
 watched=$!
 set +m
 stop() {
