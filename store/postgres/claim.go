@@ -202,7 +202,7 @@ func (c *claimTx) commit(ctx context.Context) error {
 		b.Queue(c.texts[durableText])
 	}
 	clearReplicationWarning(c.conn.PgConn())
-	results := c.conn.SendBatch(ctx, b)
+	results := sendBatch(ctx, c.conn, b, argumentsSize(c.commits))
 	var err error
 	if len(c.commits) > 0 {
 		err = readUpdated(results, c.commits)

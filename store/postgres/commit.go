@@ -90,6 +90,16 @@ func (p *pendingCommit) size() int {
 	return n
 }
 
+// argumentsSize is about the size of the commits' arguments in a message.
+func argumentsSize(commits []*pendingCommit) int {
+	const columns = 500 // without what size counts
+	n := columns
+	for _, p := range commits {
+		n += p.size() + columns
+	}
+	return n
+}
+
 // Commit implements store.Writer. Commits that arrive during a transaction share the next one.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))

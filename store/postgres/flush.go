@@ -209,7 +209,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 		b.Queue(commitText)
 	}
 	clearReplicationWarning(conn.PgConn())
-	results := conn.SendBatch(ctx, b)
+	results := sendBatch(ctx, conn, b, argumentsSize(commits))
 	err := func() error {
 		for i := 0; first && i < 2; i++ {
 			if _, err := results.Exec(); err != nil {

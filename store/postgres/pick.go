@@ -190,7 +190,7 @@ func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
 	b.Queue(c.texts[stickyText], c.req.Node, sticky)
 	b.Queue(c.texts[lockText], c.engines)
 	b.Queue(c.texts[readyText], c.req.Max, c.engines)
-	results := c.conn.SendBatch(ctx, b)
+	results := sendBatch(ctx, c.conn, b, 0)
 	pools, err := c.readPools(results)
 	if closing := results.Close(); err == nil {
 		err = closing
