@@ -15,6 +15,11 @@ type Run struct {
 	ID string `json:"id" plain:"own"`
 	// Version counts the commits of the run, from 1.
 	Version uint64 `json:"version"`
+	// Incarnation is the store's incarnation (see Marker) when the record was read; zero before the
+	// first restore, and for stores that do not set it. It is not part of the stored record. A commit
+	// keeps the value from the record on which it was decided. The store refuses it in another
+	// incarnation: a lost record may have had the same version and other content.
+	Incarnation uint64 `json:"-"`
 	// Contract is the version of the contract under which the run was made.
 	Contract string `json:"contract" plain:"word"`
 

@@ -47,8 +47,9 @@ type Writer interface {
 	// flush.
 	//
 	// Per entry: ErrExists (create, the id is taken), ErrNotFound, ErrStaleEpoch (checked before
-	// the version), ErrConflict (the version is not Expect, or the node that parked the run has
-	// gone and the entry was made on an earlier view of it: see Run.MissesDeparture),
+	// the version), ErrConflict (the version is not Expect; or Run.Incarnation is not the store's; or
+	// the node that parked the run has gone and the entry was made on an earlier view of it: see
+	// Run.MissesDeparture),
 	// ErrUnknownPool (create), ErrInvalid (the entry contradicts itself or the record).
 	Commit(ctx context.Context, batch []Commit) []error
 

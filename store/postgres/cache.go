@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"sync"
@@ -19,8 +20,8 @@ const (
 )
 
 // runCache has the runs that this process recently wrote or read, so that the next commit of one
-// need not read and decode its record. It may be stale: a run's record at a version never changes,
-// and every write names its row and version.
+// need not read and decode its record. It may be stale: a run's record at a version never changes
+// within an incarnation, and every write names its row, version and incarnation.
 type runCache struct {
 	mu   sync.Mutex
 	runs cache.Runs[storedRun] // guarded by mu
@@ -47,17 +48,18 @@ func (c *runCache) get(id string) (storedRun, bool) {
 	return c.runs.Get(id)
 }
 
-// put caches a run with the size of its record, unless a later version is cached. A finished run is
-// not written again.
+// put caches a run with the size of its record, unless a later version or incarnation is cached. A
+// finished run is not written again.
 func (c *runCache) put(s storedRun, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := s.run.ID
 	if cached, ok := c.runs.Get(id); ok && cached.row == s.row {
-		if cached.run.Version > s.run.Version {
+		if cmp.Or(cmp.Compare(cached.run.Incarnation, s.run.Incarnation),
+			cmp.Compare(cached.run.Version, s.run.Version)) > 0 {
 			return
 		}
-		if s.spec == nil {
+		if s.spec == nil && cached.run.Incarnation == s.run.Incarnation {
 			s.spec = cached.spec
 		}
 	}

@@ -144,7 +144,8 @@ func (c *claimTx) startRuns(ctx context.Context) error {
 	return nil
 }
 
-var loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r
+var loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec, ` + incarnationOf + `
+	FROM interlude.states s JOIN interlude.runs r
 	ON r.n = s.n
 	WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued')
 		FOR NO KEY UPDATE OF s SKIP LOCKED`)
@@ -156,7 +157,8 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	var missing []int64
 	for _, p := range c.picks {
 		prev, ok := c.cache.get(p.id)
-		if ok && p.locked && prev.row == p.row && prev.run.Version == p.version && prev.spec != nil {
+		if ok && p.locked && prev.row == p.row && prev.run.Version == p.version && prev.spec != nil &&
+			prev.run.Incarnation == c.incarnation.Load() {
 			loaded[p.row] = prev
 		} else {
 			missing = append(missing, p.row)
@@ -171,14 +173,15 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 	}
 	var row int64
 	var id string
-	var version uint64
+	var version, incarnation uint64
 	var record, spec []byte
-	_, err = pgx.ForEachRow(rows, []any{&row, &id, &version, &record, &spec}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&row, &id, &version, &record, &spec, &incarnation}, func() error {
 		run, err := store.Decode(record)
 		if err != nil { // concerns only this run
 			c.failures = append(c.failures, c.rotation.Failed(id, err))
 			return nil
 		}
+		run.Incarnation = incarnation
 		loaded[row] = storedRun{row: row, run: &run, spec: spec}
 		return nil
 	})
@@ -224,13 +227,14 @@ func (c *claimTx) commit(ctx context.Context) error {
 	}
 	c.claimed = c.claimed[:0]
 	for i, p := range c.commits {
-		if p.written { // its row is locked: all are, unless the incarnation is old
+		if p.written { // its row is locked: all are, unless an incarnation is old
 			c.claimed = append(c.claimed, store.Claimed{Run: p.Run.Clone(), Spec: slices.Clone(c.specs[i])})
 		}
 	}
 	c.finishWritten(c.commits)
 	if len(c.claimed) == 0 && len(c.commits) > 0 {
-		if changed, err := c.loadIncarnation(ctx, c.conn); err != nil || changed {
+		changed, err := c.loadIncarnation(ctx, c.conn)
+		if err != nil || changed || c.commits[0].isOutdated(c.incarnation.Load()) {
 			return cmp.Or(err, errOldIncarnation)
 		}
 	}

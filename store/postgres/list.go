@@ -44,10 +44,11 @@ func (r *reader) list(ctx context.Context, found *store.Found, planned bool, tex
 		none struct{}, _ error) {
 		var record pgtype.DriverBytes
 		var departed *int64
-		if err := row.Scan(&record, &departed); err != nil {
+		var incarnation uint64
+		if err := row.Scan(&record, &departed, &incarnation); err != nil {
 			return none, err
 		}
-		run, err := decodeView(record, departed)
+		run, err := decodeView(record, departed, incarnation)
 		found.Add(run, len(record))
 		return none, err
 	}, args...)
@@ -58,7 +59,7 @@ func (r *reader) list(ctx context.Context, found *store.Found, planned bool, tex
 // and one more. Later rows are not read.
 func pageOf(text string, more ...string) string {
 	columns := strings.Join(append([]string{"record", "departed"}, more...), ", ")
-	return "SELECT " + columns + " FROM (SELECT *, sum(octet_length(record)) " +
+	return "SELECT " + columns + ", " + incarnationOf + " FROM (SELECT *, sum(octet_length(record)) " +
 		"OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS before FROM (" + text + ") AS found (" + columns +
 		")) AS found WHERE before IS NULL OR before <= " + strconv.Itoa(store.MaxPage)
 }

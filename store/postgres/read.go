@@ -131,21 +131,23 @@ func readOne[T any](ctx context.Context, r *reader, id, text string, scan func(p
 }
 
 // view is the columns of a row s of states for a reader: its record, and the departure time of the
-// parking node, looked up only for parked runs.
+// parking node, looked up only for parked runs. Statements that return runs add incarnationOf.
 const view = `s.record, CASE WHEN s.owner IS NOT NULL AND NOT s.slot
 	THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END`
 
 func scanRun(row pgx.CollectableRow) (store.Run, error) {
 	var record pgtype.DriverBytes // not copied: nothing decoded shares its memory
 	var departed *int64
-	if err := row.Scan(&record, &departed); err != nil {
+	var incarnation uint64
+	if err := row.Scan(&record, &departed, &incarnation); err != nil {
 		return store.Run{}, err
 	}
-	return decodeView(record, departed)
+	return decodeView(record, departed, incarnation)
 }
 
-func decodeView(record []byte, departed *int64) (store.Run, error) {
+func decodeView(record []byte, departed *int64, incarnation uint64) (store.Run, error) {
 	run, err := store.Decode(record)
+	run.Incarnation = incarnation
 	run.ShowDeparture(departureTime(departed))
 	return run, err
 }
@@ -159,7 +161,8 @@ func departureTime(micros *int64) time.Time {
 
 var (
 	runText = sql(
-		`SELECT ` + view + ` FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+		`SELECT ` + view + `, ` + incarnationOf + `
+			FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 	identityText = sql(`SELECT identity FROM interlude.store`)
 	specText     = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
 	settledText  = sql(
@@ -184,7 +187,7 @@ var (
 // pageOfHistory is the statement that reads a run and a page of its settled interactions, and no
 // records beyond.
 func pageOfHistory(after, order string) string {
-	return `SELECT ` + view + `, ARRAY (SELECT p.record FROM (
+	return `SELECT ` + view + `, ` + incarnationOf + `, ARRAY (SELECT p.record FROM (
 			SELECT t.id, t.record,
 				sum(octet_length(t.record)) OVER (ORDER BY ` + order + `) - octet_length(t.record) AS before
 			FROM (SELECT t.id, t.record FROM interlude.settled t WHERE t.run = r.n AND ` + after + `
@@ -294,8 +297,9 @@ func (r *reader) History(ctx context.Context, id string, q store.HistoryQuery) (
 	l, err := readOne(ctx, r, id, r.texts[text], func(row pgx.CollectableRow) (l life, _ error) {
 		var record []byte
 		var departed *int64
+		var incarnation uint64
 		var settled [][]byte
-		if err := row.Scan(&record, &departed, &settled); err != nil {
+		if err := row.Scan(&record, &departed, &incarnation, &settled); err != nil {
 			return l, err
 		}
 		for _, body := range settled {
@@ -306,7 +310,7 @@ func (r *reader) History(ctx context.Context, id string, q store.HistoryQuery) (
 			l.history = append(l.history, one)
 		}
 		var err error
-		l.run, err = decodeView(record, departed)
+		l.run, err = decodeView(record, departed, incarnation)
 		return l, err
 	}, id, after, int64(q.Limit), store.MinPage)
 	return l.run, l.history, err
@@ -415,7 +419,8 @@ func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store
 	_, err := readRows(ctx, r, r.texts[dueText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var record []byte
 		var departed, at *int64
-		if err := row.Scan(&record, &departed, &at); err != nil {
+		var incarnation uint64
+		if err := row.Scan(&record, &departed, &at, &incarnation); err != nil {
 			return none, err
 		}
 		if record == nil {
@@ -424,7 +429,7 @@ func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store
 			}
 			return none, nil
 		}
-		run, err := decodeView(record, departed)
+		run, err := decodeView(record, departed, incarnation)
 		due = append(due, run)
 		return none, err
 	}, now.UnixMicro(), int64(limit))

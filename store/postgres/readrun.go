@@ -27,10 +27,12 @@ type runReadJob = groupcommit.Job[*runRead]
 
 // runsText returns no record whose current version is cached.
 var runsText = sql(
-	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END,
+	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version AND v.incarnation = ` + incarnationOf + `
+			THEN NULL ELSE s.record END, ` + incarnationOf + `,
 		CASE WHEN s.owner IS NOT NULL AND NOT s.slot
 			THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END
-	FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS v (id, n, version, i)
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
+		AS v (id, n, version, incarnation, i)
 	CROSS JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r
 	CROSS JOIN LATERAL (SELECT n, version, record, owner, slot FROM interlude.states WHERE states.n = r.n LIMIT 1) s`)
 
@@ -58,12 +60,14 @@ func (s *Store) Recent(id string) (store.Run, bool) {
 func (s *Store) readRuns(jobs []*runReadJob) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
-	ids, rows, versions := make([]string, len(jobs)), make([]int64, len(jobs)), make([]int64, len(jobs))
+	ids, rows := make([]string, len(jobs)), make([]int64, len(jobs))
+	versions, incarnations := make([]int64, len(jobs)), make([]int64, len(jobs))
 	cached, errs := make([]storedRun, len(jobs)), make([]error, len(jobs))
 	for i, j := range jobs {
 		ids[i], errs[i] = j.Work.id, refuse.NotFound(j.Work.id)
 		if c, ok := s.cache.get(ids[i]); ok {
 			cached[i], rows[i], versions[i] = c, c.row, int64(c.run.Version)
+			incarnations[i] = int64(c.run.Incarnation)
 		}
 	}
 	scan := func(row pgx.CollectableRow) (none struct{}, _ error) {
@@ -71,7 +75,8 @@ func (s *Store) readRuns(jobs []*runReadJob) {
 		var n, version int64
 		var record []byte
 		var departed *int64
-		if err := row.Scan(&i, &n, &version, &record, &departed); err != nil {
+		var incarnation uint64
+		if err := row.Scan(&i, &n, &version, &record, &incarnation, &departed); err != nil {
 			return none, err
 		}
 		read, err := jobs[i-1].Work, &errs[i-1]
@@ -83,13 +88,15 @@ func (s *Store) readRuns(jobs []*runReadJob) {
 		}
 		stored := new(store.Run)
 		if *err = store.DecodeInto(record, stored); *err == nil {
+			stored.Incarnation = incarnation
 			read.run = stored.Clone()
 			read.run.ShowDeparture(at)
 			s.cache.put(storedRun{row: n, run: stored}, len(record))
 		}
 		return none, nil
 	}
-	_, err := queryRetrying(ctx, s.pool, &s.reader, s.texts[runsText], scan, ids, rows, versions)
+	_, err := queryRetrying(ctx, s.pool, &s.reader, s.texts[runsText], scan, ids, rows, versions,
+		incarnations)
 	if err != nil {
 		s.cache.clearIfDisconnected(err)
 	}

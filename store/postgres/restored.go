@@ -82,9 +82,10 @@ func (s *Store) openIncarnation(ctx context.Context) error {
 // restore to a point in time or a promotion. Call it, with the migrating role, after every other
 // restore (a dump, a snapshot of a disk), and if the server hides its timeline
 // (docs/tutorials/restore.md), before hosts serve. Stores that are open use the incarnation from their
-// next commit on, except in a host's transaction above read committed that began before. Restored
-// waits for the end of transactions that have written events. A second call does no harm. An empty
-// schema means "interlude".
+// next commit on, and refuse commits on records that they read before (store.ErrConflict), except in
+// a host's transaction above read committed that began before. Restored waits for the end of
+// transactions that have written events. A second call does no harm. An empty schema means
+// "interlude".
 //
 // Releases that do not know incarnations refuse to open the schema afterwards, with ErrNewer; end
 // their processes before.

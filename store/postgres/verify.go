@@ -19,7 +19,8 @@ import (
 // version.
 func (s *Store) verifyFromCache(c *pendingCommit) {
 	prev, ok := s.cache.get(c.Run.ID)
-	if c.Expect > 0 && ok && prev.run.Version == c.Expect && c.ValidateNext(prev.run, false) == nil {
+	if c.Expect > 0 && ok && prev.run.Version == c.Expect && prev.run.Incarnation == c.Run.Incarnation &&
+		c.ValidateNext(prev.run, false) == nil {
 		c.row, c.parker, c.verified = prev.row, parkerOf(prev.run), true
 	}
 }
@@ -168,6 +169,7 @@ func (c *pendingCommit) verifyAgainst(v *snapshot) (prev *store.Run, refused err
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
+	run.Incarnation = v.incarnation
 	known := refuse.Facts{
 		Registered: func(string) (bool, error) { return v.registered, nil },
 		KeyUsed:    func(string) (bool, error) { return v.keyUsed, nil },

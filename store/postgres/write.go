@@ -254,9 +254,13 @@ func (c *createColumns) add(p *pendingCommit) {
 		append(c.ready, h.ready)
 }
 
-func (u *updateColumns) add(p *pendingCommit) {
+func (u *updateColumns) add(p *pendingCommit, incarnation uint64) {
 	r, h := &p.Run, columnsOf(&p.Run)
-	u.n, u.expect, u.epoch = append(u.n, p.row), append(u.expect, int64(p.Expect)), append(u.epoch, int64(r.Epoch))
+	row := p.row
+	if p.isOutdated(incarnation) {
+		row = 0 // of no run
+	}
+	u.n, u.expect, u.epoch = append(u.n, row), append(u.expect, int64(p.Expect)), append(u.epoch, int64(r.Epoch))
 	u.state, u.engine, u.slot, u.owner = append(u.state, string(r.State)), append(u.engine, h.engine),
 		append(u.slot, r.Slot), append(u.owner, h.owner)
 	u.queuedAt, u.delayedUntil = append(u.queuedAt, h.queuedAt), append(u.delayedUntil, h.delayedUntil)
@@ -329,6 +333,7 @@ func (s *Store) queueCreates(b *pgx.Batch, commits []*pendingCommit) {
 	incarnation := s.incarnation.Load()
 	for _, p := range commits {
 		p.Mark(incarnation)
+		p.Run.Incarnation = incarnation
 		c.add(p)
 	}
 	columns := []any{c.id, c.createdAt, c.labels, c.spec, c.pool, c.state, c.key, c.priority, c.queuedAt, c.ready,
@@ -347,7 +352,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	incarnation := s.incarnation.Load()
 	for _, p := range commits {
 		p.Mark(incarnation)
-		u.add(p)
+		u.add(p, incarnation)
 		k.fenced, k.usage = k.fenced || p.Fence != nil, k.usage || p.Usage != nil
 	}
 	journal := len(u.journal.run) > 0

@@ -199,10 +199,13 @@ func ending(r *store.Run) {
 	r.Warnings = []fsm.Warning{fsm.WarnTurnRepeated, fsm.WarnOrphanReapFailed}
 }
 
-// requireAllSet checks that at least one value sets each field.
+// requireAllSet checks that at least one value sets each stored field.
 func requireAllSet[T any](w *world, values ...T) {
 	w.Helper()
 	for i := range reflect.TypeFor[T]().NumField() {
+		if tag := reflect.TypeFor[T]().Field(i).Tag; tag.Get("json") == "-" && tag.Get("plain") == "" {
+			continue
+		}
 		set := false
 		for _, v := range values {
 			set = set || !reflect.ValueOf(v).Field(i).IsZero()

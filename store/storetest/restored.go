@@ -54,17 +54,16 @@ var restoredCases = []promised{
 		"Events are marked with the incarnation of the commit that stores them, which is larger after each restore. " +
 			"Stored events stay byte for byte, and cursors read across all of them (F8).",
 		func(w *world) {
-			r := w.commit(withMarker(Created("a", w.tick())))
-			r = w.commit(w.markedChange(r))
+			w.commit(w.markedChange(w.commit(withMarker(Created("a", w.tick())))))
 			require.Zero(w, w.mark("a"))
 			last := uint64(0)
 			for range 3 {
 				before := w.snapshot("a").Events
 				w.raise()
-				c := addEvent(w.markedChange(r))
+				c := addEvent(w.markedChange(w.load("a")))
 				large := fmt.Sprintf(`{"seq":%d,"x":%q}`, c.Run.Seq, strings.Repeat("x", 100_000))
 				c.Events[1].Body = []byte(large)
-				r = w.commit(c)
+				w.commit(c)
 				n := w.mark("a")
 				require.Greater(w, n, last)
 				want := before
@@ -88,10 +87,11 @@ var restoredCases = []promised{
 		"A batch marks the events of each entry, of new runs too, and leaves the events of entries without a Marker " +
 			"as they are (F8).",
 		func(w *world) {
-			changed, plain := w.submit("changed"), w.submit("plain")
+			w.submit("changed")
+			w.submit("plain")
 			w.raise()
-			other := Changed(plain, w.tick(), func(*store.Run) {})
-			for _, err := range w.store.Commit(w.ctx, []store.Commit{other, w.markedChange(changed),
+			other := Changed(w.load("plain"), w.tick(), func(*store.Run) {})
+			for _, err := range w.store.Commit(w.ctx, []store.Commit{other, w.markedChange(w.load("changed")),
 				withMarker(Created("new", w.tick())), withMarker(Created("another", w.tick()))}) {
 				require.NoError(w, err)
 			}
@@ -128,14 +128,13 @@ var restoredCases = []promised{
 			"other handle (F8).",
 		func(w *world) {
 			other := w.also()
-			a, b := w.commit(withMarker(Created("a", w.tick()))), Created("b", w.tick())
-			require.NoError(w, one(w.ctx, other, b))
+			w.commit(withMarker(Created("a", w.tick())))
+			require.NoError(w, one(w.ctx, other, Created("b", w.tick())))
 			last := uint64(0)
 			for range 2 {
 				w.raise()
-				c := w.markedChange(b.Run)
-				require.NoError(w, one(w.ctx, other, c))
-				a, b = w.commit(w.markedChange(a)), c
+				require.NoError(w, one(w.ctx, other, w.markedChange(w.load("b"))))
+				w.commit(w.markedChange(w.load("a")))
 				require.Greater(w, w.mark("b"), last)
 				require.Equal(w, w.mark("b"), w.mark("a"))
 				last = w.mark("a")
@@ -150,7 +149,7 @@ var restoredCases = []promised{
 			if !ok {
 				return // hints are an optional ability
 			}
-			r := w.commit(w.markedChange(w.submit("a")))
+			w.commit(w.markedChange(w.submit("a")))
 			w.raise()
 			hints := make(chan store.Hint, 100)
 			defer watcher.Watch(func(h store.Hint) {
@@ -159,7 +158,7 @@ var restoredCases = []promised{
 				default: // hints may be lost; fn must not block
 				}
 			})()
-			r = w.commit(w.markedChange(r))
+			r := w.commit(w.markedChange(w.load("a")))
 			for {
 				select {
 				case h := <-hints:
@@ -184,9 +183,9 @@ var restoredDurableCases = []promised{
 		"restored/restarts",
 		"A restart leaves the incarnation as it is (F8).",
 		func(w *world) {
-			r := w.submit("a")
+			w.submit("a")
 			w.raise()
-			r = w.commit(w.markedChange(r))
+			r := w.commit(w.markedChange(w.load("a")))
 			n := w.mark("a")
 			for name, restart := range w.restarts() {
 				w.store = restart(w, w.store)

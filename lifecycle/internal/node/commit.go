@@ -2,8 +2,10 @@ package node
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -31,6 +33,7 @@ func (t *turn) commit(d decision) error {
 // answered or claimed after the stored try.
 func (t *turn) commitLocked(d decision) error {
 	uncertain := false // an earlier try may have been stored
+	t.tries = nil
 	for backoff := firstBackoff; ; backoff = min(2*backoff, t.node.cfg.Poll) {
 		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may belong to another claim by now
 			return fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
@@ -56,6 +59,7 @@ func (t *turn) commitLocked(d decision) error {
 		}
 		if !stale {
 			uncertain = true
+			t.tries = append(t.tries, hashRecord(&cm.Run))
 		}
 		if !stale && !errors.Is(err, store.ErrConflict) { // a conflict: Forget was committed first
 			t.node.proc.Log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt,
@@ -122,6 +126,9 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	if err != nil {
 		return commitUnknown, nil
 	}
+	if stored.Epoch == t.epoch && stored.Incarnation != t.record.Incarnation {
+		return t.findInIncarnation(run, stored.Incarnation)
+	}
 	if stored.Epoch == t.epoch && stored.Version < t.record.Version {
 		return runChanged, fmt.Errorf("%w: run %s is at version %d, and was at %d", errCommitsLost, run.ID,
 			stored.Version, t.record.Version)
@@ -132,7 +139,7 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	// The worker drops its outcome if it is stored or the run was changed, so the stored record
 	// must be durable.
 	stored, err = t.node.proc.ConfirmedRun(t.node.live, run.ID)
-	if err != nil {
+	if err != nil || stored.Epoch == t.epoch && stored.Incarnation != t.record.Incarnation {
 		return commitUnknown, nil
 	}
 	if forgotten := t.forgotten(&stored); forgotten > 0 {
@@ -153,6 +160,35 @@ func (t *turn) findCommitted(run *store.Run) (commitStatus, error) {
 	return commitStored, nil
 }
 
+// findInIncarnation is findCommitted after a restore or a failover. Versions do not identify records
+// then: another writer may have stored the version of a lost one. The turn continues only on its own
+// records, byte for byte.
+func (t *turn) findInIncarnation(run *store.Run, incarnation uint64) (commitStatus, error) {
+	stored, err := t.node.proc.ConfirmedRun(t.node.live, run.ID)
+	if err != nil || stored.Incarnation != incarnation {
+		return commitUnknown, nil
+	}
+	record := hashRecord(&stored)
+	switch {
+	case record == hashRecord(t.record):
+		*t.record = stored
+		return commitNotStored, nil
+	case record == hashRecord(run), slices.Contains(t.tries, record):
+		*t.record = stored
+		return commitStored, nil
+	}
+	return runChanged, fmt.Errorf("%w: version %d of run %s was stored after a restore or a failover", errCommitsLost,
+		stored.Version, run.ID)
+}
+
+// recordHash is the hash of a record's stored form.
+type recordHash [sha256.Size]byte
+
+func hashRecord(r *store.Run) recordHash {
+	record, _ := store.AppendRun(nil, r) // it was read from a store or given to one, so it can be encoded
+	return sha256.Sum256(record)
+}
+
 // forgotten returns the number of remembered decisions that people have ended since the turn's record.
 // Each takes one commit. While the run is running, only Forget ends a decision, and only the worker
 // makes other commits. So at most one other commit, the worker's own, lies between the two versions.
@@ -166,7 +202,7 @@ func (t *turn) forgotten(stored *store.Run) uint64 {
 // isCommitted reports whether the stored record is the committed record, or a later record that
 // can only have followed from it.
 func (t *turn) isCommitted(run, stored *store.Run) bool {
-	if stored.Epoch != t.epoch {
+	if stored.Epoch != t.epoch || stored.Incarnation != t.record.Incarnation {
 		return false
 	}
 	if stored.Version > run.Version {

@@ -75,6 +75,48 @@ func TestFindCommittedReportsIfAnUnknownCommitWasStored(t *testing.T) {
 	})
 }
 
+// After a restore or a failover, a version does not identify a record. The turn continues only if the
+// store has its record, or the record that a try of its commit would have stored.
+func TestR5FindCommittedComparesRecordsAfterARestore(t *testing.T) {
+	at5 := store.Run{ID: "r", Version: 5, State: fsm.StateRunning, Owner: "n", Epoch: 2}
+	taken := at5
+	taken.Epoch, taken.Version = 3, 6
+	with := func(r store.Run, version uint64, trace string) store.Run {
+		r.Version, r.Trace = version, trace
+		return r
+	}
+	for name, c := range map[string]struct {
+		stored store.Run
+		want   commitStatus
+		lost   bool
+	}{
+		"as it was":                     {at5, commitNotStored, false},
+		"the last try":                  {with(at5, 6, "last"), commitStored, false},
+		"an earlier try":                {with(at5, 6, "earlier"), commitStored, false},
+		"the same version by another":   {with(at5, 5, "other"), runChanged, true},
+		"the next version by another":   {with(at5, 6, "other"), runChanged, true},
+		"an earlier version by another": {with(at5, 4, "other"), runChanged, true},
+		"a later version":               {with(at5, 7, "last"), runChanged, true},
+		"another epoch":                 {taken, runChanged, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.stored.Incarnation = 9
+			worker, n := workerAt5(t, saying{newStore(t), c.stored, nil, nil})
+			defer n.die(nil)
+			earlier, last := with(at5, 6, "earlier"), with(at5, 6, "last")
+			worker.tries = []recordHash{hashRecord(&earlier), hashRecord(&last)}
+			got, err := worker.findCommitted(&last)
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.lost, errors.Is(err, errCommitsLost))
+			if c.want == runChanged {
+				require.Zero(t, worker.record.Incarnation)
+			} else {
+				require.Equal(t, c.stored, *worker.record, "the next commit is decided on it")
+			}
+		})
+	}
+}
+
 // workerAt5 is a worker of epoch 2 that stored version 5 of its run last.
 func workerAt5(t *testing.T, s store.Store) (*turn, *Node) {
 	t.Helper()

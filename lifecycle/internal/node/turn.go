@@ -39,6 +39,7 @@ type turn struct {
 	settling      bool           // by the worker or without it: the engine stores nothing more
 	stuck         *StuckCall     // set if the turn was settled without its worker
 	inTransaction *store.Commit  // that a transaction of the host may store; see AppendIn
+	tries         []recordHash   // of the commit in progress: their outcomes are unknown
 	begun         bool           // the engine was called to execute the turn
 	reports       int            // their number
 	reportBytes   int            // the stored events' size

@@ -38,6 +38,10 @@ func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) 
 		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, prev.Version,
 			c.Expect), nil
 	}
+	if prev.Incarnation != c.Run.Incarnation {
+		return fmt.Errorf("%w: run %s was read before the store was restored or failed over", store.ErrConflict,
+			c.Run.ID), nil
+	}
 	if prev.Parked() {
 		gone, err := known.Departed(prev.Owner)
 		if err != nil {
