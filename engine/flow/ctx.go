@@ -51,6 +51,10 @@ type place struct{ path, kind, name string }
 
 func ended(what string) place { return place{kind: typeEnded, name: what} }
 
+func (p place) failed(cause error, what string) error {
+	return failed(cause, "%s at %s %s", described(p.kind, p.name), p.path, what)
+}
+
 func (p place) when() string {
 	if p.kind == typeEnded {
 		return "after the end of " + p.name

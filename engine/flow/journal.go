@@ -262,15 +262,14 @@ func (c *Ctx) checkPlace(path, kind, name string) error {
 // cannot be encoded and decoded, or does not fit, the run fails.
 func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
 	e := engine.JournalEntry{Path: at.path, Name: at.name, Type: at.kind}
-	what := described(at.kind, at.name)
 	var kept T
 	var err error
 	if e.Body, err = json.Marshal(v); err != nil {
-		err = failed(err, "%s at %s cannot be encoded as JSON", what, at.path)
+		err = at.failed(err, "cannot be encoded as JSON")
 	} else if err = decode(e.Body, &kept); err != nil {
-		err = failed(err, "%s at %s cannot be decoded from its JSON", what, at.path)
+		err = at.failed(err, "cannot be decoded from its JSON")
 	} else if err = schema.ValidateFinite(e.Body); err != nil {
-		err = failed(err, "%s at %s cannot be read by others", what, at.path)
+		err = at.failed(err, "cannot be read by others")
 	}
 	if r, ok := any(v).(failedResult); ok && err != nil && r.failure() != "" { // its value is irrelevant
 		kept = *v
@@ -280,7 +279,7 @@ func entryOf[T any](c *Ctx, at place, v *T) (engine.JournalEntry, error) {
 		return e, c.fail(err)
 	}
 	if err = c.run.reserve(&e); err != nil {
-		return e, c.fail(failed(err, "%s at %s cannot be stored", what, at.path))
+		return e, c.fail(at.failed(err, "cannot be stored"))
 	}
 	*v = kept
 	return e, nil

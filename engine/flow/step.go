@@ -133,7 +133,7 @@ func execute[T any](c *Ctx, at place, f func(ctx context.Context) (T, error), po
 	if len(policy) > 0 {
 		p = policy[0]
 	}
-	ctx := context.WithValue(c.run.ctx, inStep{}, &stepInfo{c.run, c.run.id + "/" + at.path + "/" + at.name})
+	ctx := context.WithValue(c.run.ctx, inStep{}, &stepInfo{c.run, at})
 	for try := 0; ; try++ {
 		v, err := guarded(func() (T, error) {
 			ctx, cancel := c.limited(ctx, p.Timeout)
@@ -251,7 +251,7 @@ func (c *Ctx) limited(ctx context.Context, d time.Duration) (context.Context, fu
 
 type stepInfo struct {
 	run *run
-	key string
+	at  place
 }
 
 type inStep struct{}
@@ -261,7 +261,7 @@ type inStep struct{}
 // the effect. It is empty outside a step.
 func Key(ctx context.Context) string {
 	if s, ok := ctx.Value(inStep{}).(*stepInfo); ok {
-		return s.key
+		return s.run.id + "/" + s.at.path + "/" + s.at.name
 	}
 	return ""
 }

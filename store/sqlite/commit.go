@@ -248,15 +248,20 @@ func (w *writer) update(prev storedRun, e *entry.Entry) error {
 	if specBytes > maxInline { // it is in a separate row, which is not written
 		specBytes = 0
 	}
-	w.countRow(len(e.Record) + len(t.lines) + specBytes)
+	tailBytes := len(t.lines)
+	if sameColumns && len(e.Events) == 0 { // updateRow omits it
+		tailBytes = 0
+	}
+	w.countRow(len(e.Record) + tailBytes + specBytes)
 	return w.finishCommit(storedRun{row: prev.row, run: prev.run, spec: prev.spec, tail: t}, e)
 }
 
 // updateRow writes the row of a run, and returns the number of changed rows. sameColumns omits the
-// columns that repeat the record; omitFirst omits the column first, so that no trigger fires (see
-// makeTriggers).
+// columns that repeat the record, and without events also the tail and its first number; omitFirst
+// omits the column first, so that no trigger fires (see makeTriggers).
 func (w *writer) updateRow(row int64, e *entry.Entry, t tail, sameColumns, omitFirst bool) (changed int64, _ error) {
 	const (
+		changeOne = `UPDATE OR ROLLBACK runs SET version = ?, record = ?`
 		changeRun = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?`
 		changeAll = `UPDATE OR ROLLBACK runs SET version = ?, record = ?, tail = ?, state = ?, queued_at = ?, ready = ?,
 			delayed_until = ?, slot = ?, owner = ?, epoch = ?, asked_at = ?, deadline = ?, finished_at = ?`
@@ -265,6 +270,9 @@ func (w *writer) updateRow(row int64, e *entry.Entry, t tail, sameColumns, omitF
 	)
 	r := &e.Run
 	version, number, expect := int64(r.Version), int64(t.first), int64(e.Expect)
+	if sameColumns && len(e.Events) == 0 { // a step of a function, for example
+		return w.exec(changeOne+where, version, e.Record, row, expect)
+	}
 	if sameColumns && omitFirst {
 		return w.exec(changeRun+where, version, e.Record, t.column(), row, expect)
 	}

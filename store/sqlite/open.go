@@ -163,7 +163,7 @@ func (s *Store) open(path string, o Options) error {
 		"synchronous(" + string(o.Synchronous) + ")",
 		fmt.Sprintf("cache_size(-%d)", o.CacheKiB),
 		"temp_store(MEMORY)",
-		"wal_autocheckpoint(4000)", // fewer checkpoints than the default 1000, for a WAL of some 16 MB
+		fmt.Sprintf("wal_autocheckpoint(%d)", walPages), // fewer than with the default 1000, for a WAL of some 16 MB
 	}
 	if o.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.MaxPages))
@@ -184,7 +184,7 @@ func (s *Store) open(path string, o Options) error {
 		return err
 	}
 	s.writer.present = s.present
-	if s.writer.wal, err = watchWAL(path); err != nil {
+	if s.writer.wal, err = watchWAL(path, o.Synchronous == Full); err != nil {
 		return err
 	}
 	if err := c.settleMark(s.writer.wal.db); err != nil {

@@ -314,3 +314,45 @@ func TestOpenRefusesACopyInThePlaceOfTheFile(t *testing.T) {
 		}
 	}
 }
+
+// J8: the WAL of a busy store grows in large steps, up to its full size, and a crash leaves a file
+// that opens with all commits.
+func TestTheWALGrowsInLargeSteps(t *testing.T) {
+	path, s := opened(t)
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		require.NoError(t, err)
+		return info.Size()
+	}
+	const commits = 150
+	grown, last := 0, size()
+	c := newRun("busy", 3000)
+	for put(t, s, c); c.Run.Version < commits; put(t, s, c) {
+		c = report(c.Run)
+		if now := size(); now != last {
+			grown, last = grown+1, now
+		}
+	}
+	require.Less(t, grown, 20)
+	db, wal := snapshot(t, path)
+	left, err := sqlite.Open(t.Context(), pairOf(t, db, wal), quiet)
+	require.NoError(t, err)
+	defer left.Close()
+	run, err := left.Run(t.Context(), "busy")
+	require.NoError(t, err)
+	require.Equal(t, c.Run.Version, run.Version)
+
+	full := make([]store.Commit, store.MaxBatch)
+	for i := range full {
+		full[i] = newRun(fmt.Sprint("large-", i), 0)
+		full[i].Spec = []byte(`"` + strings.Repeat("x", 20<<10) + `"`)
+	}
+	put(t, s, full...)
+	last = size()
+	require.Greater(t, last, int64(16<<20))
+	for range 20 {
+		c = report(c.Run)
+		put(t, s, c)
+	}
+	require.Equal(t, last, size(), "it has its full size")
+}

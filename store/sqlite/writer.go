@@ -125,6 +125,7 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
+	w.wal.reserve()
 	w.written = store.Counters{}
 	w.noted, w.notedStored = w.noted[:0], 0
 	defer func() {
