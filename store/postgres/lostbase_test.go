@@ -450,3 +450,72 @@ func TestR5EachReadIsTheBaseOfTheNextCommit(t *testing.T) {
 		require.Equal(t, "new", w.load(s, "run").Trace)
 	}
 }
+
+// journaling is a function whose sink keeps a journal.
+type journaling func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error)
+
+func (journaling) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: engine.Resumable, Plain: true}, nil
+}
+
+func (f journaling) RunTurn(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+	return f(ctx, t, sink)
+}
+
+// The incarnation is raised during a turn. Its next commits are a report, a step in a transaction of
+// the host, or its end. The turn continues, because the store has its last record.
+func TestR5ATurnContinuesIfItsRecordWasRestored(t *testing.T) {
+	w, s := newWorld(t, quiet)
+	pool, err := pgxpool.New(t.Context(), w.dsn)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	restore := func() error { return postgres.Restored(t.Context(), w.dsn, w.schema) }
+	report := func(ctx context.Context, sink engine.Sink) error {
+		return sink.Message(ctx, engine.Message{Text: "working"})
+	}
+	step := func(ctx context.Context, sink engine.Sink) error {
+		journal, ok := sink.(engine.TransactionalJournal)
+		require.True(t, ok)
+		return journal.AppendIn(ctx, func(write func(context.Context, any, ...engine.JournalEntry) error) error {
+			return s.Transact(ctx, pool, func(_ pgx.Tx, in store.Store) error {
+				return write(ctx, in, engine.JournalEntry{Path: fmt.Sprint(time.Now().UnixNano()), Type: "step",
+					Body: []byte("1")})
+			})
+		})
+	}
+	turns := map[string][]func(context.Context, engine.Sink) error{
+		"report": {report, report}, "step": {step, step}, "end": nil,
+	}
+	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: journaling(
+		func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+			for _, do := range turns[turn.RunID] {
+				if err := errors.Join(restore(), do(ctx, sink)); err != nil {
+					return engine.Outcome{}, err
+				}
+			}
+			return engine.Done("done"), restore()
+		})})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- lc.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+		lc.Close()
+	})
+	for id := range turns {
+		require.NoError(t, second(lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "go"})))
+		require.Eventually(t, func() bool {
+			run, err := lc.Get(ctx, id)
+			return err == nil && run.State.Terminal()
+		}, patience, 10*time.Millisecond, id)
+		run, err := lc.Get(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateSucceeded, run.State, "%s: %v", id, run.Error)
+		require.Equal(t, 1, run.Attempt, id)
+	}
+	entries, err := s.Journal(ctx, "step")
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}
