@@ -98,16 +98,17 @@ var distortions = []struct {
 }{
 	{"come as they are", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h) })},
 	{"are all lost", each(func(int, store.Hint, func(store.Hint)) {})},
+	{"are doubled, once without what they bring", each(func(_ int, h store.Hint, pass func(store.Hint)) {
+		pass(h)
+		pass(withoutContent(h))
+	})},
+	{"come out of order", delay(5, func(count, kept int) int { return count * 7 % kept })},
 	{"are lost now and then", each(func(i int, h store.Hint, pass func(store.Hint)) {
 		if i%3 != 0 {
 			pass(h)
 		}
 	})},
 	{"are doubled", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h); pass(h) })},
-	{"are doubled, once without what they bring", each(func(_ int, h store.Hint, pass func(store.Hint)) {
-		pass(h)
-		pass(withoutContent(h))
-	})},
 	{"bring nothing", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(withoutContent(h)) })},
 	{"bring something now and then", each(func(i int, h store.Hint, pass func(store.Hint)) {
 		if i%2 == 0 {
@@ -125,7 +126,6 @@ var distortions = []struct {
 			}
 			pass(h)
 		})},
-	{"come out of order", delay(5, func(count, kept int) int { return count * 7 % kept })},
 	{"come in the reverse order", delay(9, func(_, kept int) int { return kept - 1 })},
 	{"come after many others", delay(20, func(int, int) int { return 0 })},
 	{"are late", each(func(i int, h store.Hint, pass func(store.Hint)) {
@@ -140,19 +140,29 @@ func withHints(change func(store.Store) store.Store) func(*testing.T, Opener) {
 	}
 }
 
-// hints are cases about the content of hints, on which nothing may depend.
-var hints = func() []testCase {
-	const who = "F8 F9/readers and waiters of a store "
-	all := []testCase{{who + "that has no hints", withHints(func(s store.Store) store.Store {
-		return withoutHints{s}
-	})}}
-	for _, r := range distortions {
-		all = append(all, testCase{who + "whose hints " + r.name, withHints(func(s store.Store) store.Store {
+// ofDistortions returns a case for each of them.
+func ofDistortions(from, to int) (all []testCase) {
+	for _, r := range distortions[from:to] {
+		all = append(all, testCase{readers + "whose hints " + r.name, withHints(func(s store.Store) store.Store {
 			return distorted{s, r.distortion}
 		})})
 	}
-	return append(all, testCase{"F9/a reader's context ends its sequence with an error", inWorld(aReadersContextEnds)})
-}()
+	return all
+}
+
+const (
+	readers = "F8 F9/readers and waiters of a store "
+	few     = 4 // the number of distortions that slow stores meet, too
+)
+
+// hints are cases about the content of hints, on which nothing may depend. Slow stores leave out
+// moreHints, which differ in what lies above the store.
+var (
+	hints = append(ofDistortions(0, few),
+		testCase{readers + "that has no hints", withHints(func(s store.Store) store.Store { return withoutHints{s} })},
+		testCase{"F9/a reader's context ends its sequence with an error", inWorld(aReadersContextEnds)})
+	moreHints = ofDistortions(few, len(distortions))
+)
 
 // reportsMuch reports more messages than fit into a page or a hint, before it executes the step.
 func reportsMuch(step turnStep) turnStep {

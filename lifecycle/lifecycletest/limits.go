@@ -54,6 +54,20 @@ var limits = append([]testCase{
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"�: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"�"}`,
 		}, warnings)
 	})},
+	{"I13/ids that the library makes are unique and sort by time", inWorld(func(w *world) {
+		w.agent.Plan("", completes("ok"))
+		last := ""
+		for range 50 {
+			run := w.submit("")
+			require.Greater(w, run.ID, last)
+			last = run.ID
+			w.advance(time.Millisecond)
+		}
+	})},
+}, outputCases()...)
+
+// volumes are cases of limits with thousands of commits.
+var volumes = []testCase{
 	{"I11 F6/an oversized message is cut, a flood of messages is bounded, each with a diagnostic",
 		inWorld(func(w *world) {
 			w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
@@ -89,17 +103,7 @@ var limits = append([]testCase{
 		require.Len(w, page.Questions, 1000)
 		require.NotEmpty(w, page.Next)
 	})},
-	{"I13/ids that the library makes are unique and sort by time", inWorld(func(w *world) {
-		w.agent.Plan("", completes("ok"))
-		last := ""
-		for range 50 {
-			run := w.submit("")
-			require.Greater(w, run.ID, last)
-			last = run.ID
-			w.advance(time.Millisecond)
-		}
-	})},
-}, outputCases()...)
+}
 
 // outputCases are about an output above the limit. Every reader of the run is informed: by a
 // warning, and by its error or question.

@@ -310,9 +310,13 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // tested.
 const policiesPerSample = 4
 
-// maxLength returns the length of the longest sequences. With -short, for slow stores, it is two less.
+// short reports that a slow store is tested with -short: some cases then run in .ci/search only, and on
+// memory in .ci/run.
+func short() bool { return testing.Short() && !sample.Race }
+
+// maxLength returns the length of the longest sequences. For slow stores it is two less.
 func maxLength() int {
-	if testing.Short() && !sample.Race {
+	if short() {
 		return depth - 2
 	}
 	return depth

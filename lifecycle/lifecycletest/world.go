@@ -160,7 +160,11 @@ type testCase struct {
 
 // Run runs every case on the store, in parallel: on a durable store each mostly waits.
 func Run(t *testing.T, open Opener) {
-	for _, cases := range [][]testCase{races, outages, hints, limits, costs, feeds, children, sequences} {
+	all := [][]testCase{races, outages, hints, limits, costs, feeds, children, sequences}
+	if !short() {
+		all = append(all, moreHints, volumes)
+	}
+	for _, cases := range all {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
