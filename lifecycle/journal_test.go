@@ -37,7 +37,7 @@ func TestM1ASleepIsNeitherARoundNorARetry(t *testing.T) {
 				case slept < 12:
 					require.Equal(t, slept == 0, len(in.Answers) > 0, "the answer is of one turn")
 					slept++
-					return engine.SleepUntil(time.Now().Add(time.Hour + time.Nanosecond)), nil
+					return engine.SleepUntil(time.Now().Add(time.Minute + time.Nanosecond)), nil
 				}
 				return finished(), nil
 			},
@@ -50,11 +50,11 @@ func TestM1ASleepIsNeitherARoundNorARetry(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		run := in(t, lc.Client, "r", fsm.StateQueued)
-		until := run.UpdatedAt.Add(time.Hour + time.Microsecond)
+		until := run.UpdatedAt.Add(time.Minute + time.Microsecond)
 		require.Equal(t, &store.Block{Kind: store.BlockSleep, Until: until, Reason: "the run sleeps"}, run.Block)
 		require.Equal(t, until, run.NotBefore)
 		require.False(t, run.Slot)
-		pass(13 * time.Hour)
+		pass(13 * time.Minute)
 		run = in(t, lc.Client, "r", fsm.StateSucceeded)
 		require.Equal(t, 14, run.Attempt)
 		require.Equal(t, 12, run.Yielded)

@@ -41,8 +41,8 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 		s := newStore(t)
 		q := engine.Question{Kind: engine.OpenText, Prompt: "Which?"}
 		q.Wait = &interaction.Wait{Steps: []interaction.WaitStep{
-			{Do: interaction.Remind, After: time.Hour},
-			{Do: interaction.Escalate, After: 2 * time.Hour, To: &Audience{Users: []string{"bob"}}},
+			{Do: interaction.Remind, After: time.Minute},
+			{Do: interaction.Escalate, After: 2 * time.Minute, To: &Audience{Users: []string{"bob"}}},
 		}}
 		lc, stop := serve(t, Config{Store: s, Engine: engine.Func(func(context.Context, engine.Turn, engine.Sink) (
 			engine.Outcome, error) {
@@ -50,17 +50,17 @@ func TestK7EachStepHasItsEvent(t *testing.T) {
 		})})
 		defer stop()
 		submit(t, lc, "r")
-		pass(30 * time.Minute)
+		pass(30 * time.Second)
 		for _, next := range []string{fcmp.TypeReminder, fcmp.TypeEscalated} {
 			asked := len(wholeLog(t, s, "r"))
-			pass(time.Hour)
+			pass(time.Minute)
 			steps := wholeLog(t, s, "r")[asked:]
 			require.Len(t, steps, 1)
 			event, err := fcmp.Decode([]byte(steps[0]))
 			require.NoError(t, err)
 			require.Equal(t, next, event.Type)
 		}
-		pass(10 * time.Hour)
+		pass(10 * time.Minute)
 		require.EqualValues(t, 2, in(t, lc.Client, "r", fsm.StateWaitingUser).Open[0].Fired)
 		requireSoundLog(t, s, "r")
 	})
