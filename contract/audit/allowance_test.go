@@ -286,6 +286,7 @@ func TestLenientReportIsBounded(t *testing.T) {
 
 // G4: an event that occurs once in a run, or not again there, is refused by the lenient reader, too.
 func TestLenientRefusesEventsThatOccurTwice(t *testing.T) {
+	sample.Sequential(t)
 	t.Parallel()
 	seen := map[any]bool{fcmp.TypeWarning: true} // may occur anywhere, any number of times
 	for name, log := range goodLogs(t) {

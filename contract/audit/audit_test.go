@@ -125,6 +125,7 @@ func TestLenientPassesLogsOfOtherProducers(t *testing.T) {
 // G4: a lenient log may begin at any of its events. An unreadable line is one violation, wherever
 // it is, and no event around it is blamed for its possible content.
 func TestLenientBlamesNoEventForUnreadableLines(t *testing.T) {
+	sample.Sequential(t)
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
 		lines := strings.SplitAfter(strings.TrimSuffix(log, "\n"), "\n")
@@ -209,6 +210,7 @@ func TestCheckReportsUnreadableLogs(t *testing.T) {
 // The content of a log determines neither how much memory the audit takes nor how long an
 // explanation is.
 func TestCheckBoundsMemoryForHostileLogs(t *testing.T) {
+	sample.Sequential(t)
 	t.Parallel()
 	good := logs(t, "good")["question-and-answer"]
 	for name, line := range map[string]string{

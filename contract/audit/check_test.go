@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/sample"
 )
 
 // G4: for every invariant there is a log that breaks it, and the checker names that invariant.
@@ -53,6 +54,7 @@ func TestCheckNamesTheRunOfAViolation(t *testing.T) {
 // G4: every log of testdata/violations has one fault, and the checker reports it once: the events
 // after it are judged as if it had been right.
 func TestCheckReportsAFaultOnce(t *testing.T) {
+	sample.Sequential(t)
 	t.Parallel()
 	for name, body := range logs(t, "violations") {
 		found := findings(audit.NewChecker(), body)
