@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/sample"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -75,6 +77,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if sample.Raced(2) > 1 { // sequences of one goroutine; .ci/search runs many more
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
