@@ -354,6 +354,11 @@ type ClaimRequest struct {
 	// NoSuspects, unless nil, is set to true by a claim without Suspects that found no ready suspect of
 	// these engines. A store that does not know leaves it unchanged.
 	NoSuspects *bool
+	// NextDue, unless nil, is called by a claim that looks before it claims, with the earliest time at
+	// which Due finds work: in the past if work is due now, zero if nothing will fall due. It also
+	// regards the holds that Due's next excludes. A store whose claims do not look first never calls
+	// it.
+	NextDue func(at time.Time)
 	// Start turns a picked run into its commit. It receives the record with Slot, Owner and Epoch
 	// set, and the specification. It is pure and fast, and may be called repeatedly for one run if
 	// the store retries its transaction. It must not change the record and the specification, which

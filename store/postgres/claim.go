@@ -84,7 +84,7 @@ func (c *claimTx) run(ctx context.Context) error {
 			claim.SetDrained(&c.req, false)
 			return err
 		}
-		if !seen.any && c.req.NoSuspects != nil {
+		if c.req.NoSuspects != nil {
 			*c.req.NoSuspects = !seen.suspects
 		}
 		if !seen.any || c.req.Found != nil && seen.ready != nil {

@@ -86,7 +86,7 @@ func TestClaimThatLooksSaysWhatItSaw(t *testing.T) {
 	}
 	require.Equal(t, seen{drained: true, noSuspects: true}, look())
 	submit("a", "small")
-	require.Equal(t, seen{found: "a", drained: true}, look())
+	require.Equal(t, seen{found: "a", drained: true, noSuspects: true}, look())
 	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -46,37 +47,94 @@ func TestM5AnIdleStoreReadsTheClockAlone(t *testing.T) {
 	}
 }
 
-// R4: in a second, an idle node looks once for runs and once for deadlines. Every five seconds it
+// fleet is several nodes that share a pool, in a bubble of testing/synctest, and do not listen.
+type fleet struct {
+	pool  *pgxpool.Pool
+	nodes []*lifecycle.Lifecycle
+}
+
+// newFleet returns nodes whose turns take a while.
+func newFleet(t *testing.T, dsn, schema string, nodes int, turn time.Duration) *fleet {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), dsn)
+	require.NoError(t, err)
+	f := &fleet{pool: pool}
+	t.Cleanup(pool.Close)
+	for range nodes {
+		s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: schema, NoListen: true,
+			ClockInterval: -1})
+		require.NoError(t, err)
+		lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: engine.Func(
+			func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+				time.Sleep(turn)
+				if len(t.Answers) == 0 {
+					return engine.Ask(interaction.Question{Prompt: "?"}), nil
+				}
+				return engine.Done("done"), nil
+			})})
+		require.NoError(t, err)
+		f.nodes = append(f.nodes, lc)
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error)
+		go func() { served <- lc.Serve(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			require.NoError(t, <-served)
+			lc.Close()
+			require.NoError(t, s.Close())
+		})
+	}
+	return f
+}
+
+// transactions counts the transactions of do.
+func (f *fleet) transactions(do func()) int64 {
+	synctest.Wait()
+	before := f.pool.Stat().AcquireCount()
+	do()
+	synctest.Wait()
+	return f.pool.Stat().AcquireCount() - before
+}
+
+// R4: in a second, an idle node looks once, for runs and deadlines together. Every five seconds it
 // renews its lease, and reads the nodes and the orphans. Here recovery renews it, too, because the
 // test's time passes faster than the server's.
 func TestIdleNodeMakesFewTransactions(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	synctest.Test(t, func(t *testing.T) {
-		pool, err := pgxpool.New(t.Context(), dsn)
-		require.NoError(t, err)
-		defer pool.Close()
-		s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: schema, NoListen: true,
-			ClockInterval: -1})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
-		lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: engine.Func(
-			func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
-				return engine.Done("done"), nil
-			})})
-		require.NoError(t, err)
-		defer lc.Close()
-		ctx, stop := context.WithCancel(t.Context())
-		served := make(chan error)
-		go func() { served <- lc.Serve(ctx) }()
-		defer func() {
-			stop()
-			require.NoError(t, <-served)
-		}()
+		f := newFleet(t, dsn, schema, 1, 0)
 		time.Sleep(time.Minute)
-		synctest.Wait()
-		before := pool.Stat().AcquireCount()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		require.LessOrEqual(t, pool.Stat().AcquireCount()-before, int64(2*60+4*12+2))
+		require.LessOrEqual(t, f.transactions(func() { time.Sleep(time.Minute) }), int64(60+4*12+2))
 	})
+}
+
+// R4: a run that takes as long as beside a slow standby needs at most 1.3 times as many transactions
+// with 16 nodes as with one. The times differ from those of polls, so that no poll finds a run.
+func TestTransactionsHardlyGrowWithNodes(t *testing.T) {
+	const runs, turn = 100, 21 * time.Millisecond
+	count := make(map[int]int64)
+	for _, nodes := range []int{1, 16} {
+		dsn, schema := pgtest.Schema(t)
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(t, dsn, schema, nodes, turn)
+			time.Sleep(500 * time.Millisecond)
+			count[nodes] = f.transactions(func() {
+				for i := range runs {
+					by := f.nodes[i%nodes]
+					run, err := by.Submit(t.Context(), lifecycle.Spec{Prompt: "x"})
+					require.NoError(t, err)
+					for e, err := range by.Events(t.Context(), run.ID, 0) {
+						require.NoError(t, err)
+						if e.Type == "user.input.required" {
+							_, err = by.Reply(t.Context(), run.ID, interaction.Reply{ID: 1, Text: "yes"})
+							require.NoError(t, err)
+						}
+					}
+				}
+			})
+		})
+	}
+	require.GreaterOrEqual(t, count[1], int64(7*runs))
+	require.LessOrEqual(t, count[16]*10, count[1]*13)
+	t.Log(count)
 }

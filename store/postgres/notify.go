@@ -45,7 +45,7 @@ type runHint struct {
 type notifier struct {
 	s       *Store
 	wake    chan struct{}
-	quiet   chan struct{} // like wake, for hints that can wait: see quietGap
+	quiet   chan struct{} // like wake, for hints that wait for others: see quietGap
 	closing chan struct{} // closed when the store is: the pending hints are sent, and no more
 
 	mu      sync.Mutex                          // guards the fields below
@@ -188,24 +188,26 @@ const (
 	// noticeGap is the least time between two notifications: a busy process sends some hundred a
 	// second, each for many commits, and an idle one sends one at once.
 	noticeGap = 2 * time.Millisecond
-	// quietGap is the least time between two notifications that call for no claim and interrupt no
-	// turn: they only spare readers a poll. Each notification costs a transaction of every listener.
+	// quietGap is how long hints wait for others if they call for no claim and interrupt no turn: they
+	// only spare readers a poll. Each notification wakes every listener, so a short run sends one.
 	quietGap = 100 * time.Millisecond
 )
 
 func (n *notifier) run() {
-	var sent time.Time
 	for {
 		select {
 		case <-n.wake:
 		case <-n.quiet:
-			n.pause(quietGap-time.Since(sent), n.wake)
+			n.pause(quietGap, n.wake)
 		case <-n.closing: // otherwise the last hints would be lost, and others would wait for a poll
 			n.flush(min(n.s.o.Timeout, closeTimeout))
 			return
 		}
+		select {
+		case <-n.quiet: // of a hint that is sent now
+		default:
+		}
 		n.flush(n.s.o.Timeout)
-		sent = time.Now()
 		n.pause(noticeGap, nil)
 	}
 }

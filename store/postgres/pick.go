@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,6 +20,7 @@ type peeked struct {
 	ready    *string // the id of a ready run, even of a full pool; nil: none is ready
 	full     bool    // a ready run may need a slot of a full pool, or of a full key
 	suspects bool    // a suspect is ready
+	nextDue  *int64  // see ClaimRequest.NextDue
 }
 
 // peek looks for something to claim. It takes no lock and writes nothing, since idle nodes call it
@@ -26,7 +28,7 @@ type peeked struct {
 func (c *claimTx) peek(ctx context.Context) (seen peeked, _ error) {
 	var registered bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
-	columns := []any{&registered, &seen.any, &seen.ready, &seen.full, &seen.suspects}
+	columns := []any{&registered, &seen.any, &seen.ready, &seen.full, &seen.suspects, &seen.nextDue}
 	if c.req.Engines == nil {
 		text, args, columns = peekAnyText, args[:2], append(columns[:2], &c.engines)
 		seen.suspects = true
@@ -44,6 +46,12 @@ func (c *claimTx) peek(ctx context.Context) (seen peeked, _ error) {
 	if c.req.Engines == nil {
 		seen.any = seen.any || c.engines != noEngines
 		seen.full = c.engines != noEngines // unknown
+	} else if c.req.NextDue != nil {
+		var next time.Time
+		if seen.nextDue != nil {
+			next = timeOf(*seen.nextDue)
+		}
+		c.req.NextDue(next)
 	}
 	return seen, nil
 }
@@ -57,7 +65,15 @@ var (
 		OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
 		r.id, coalesce(u.is_full, false),
 		(SELECT true FROM unnest($4::bytea[]) AS e (engine) CROSS JOIN LATERAL (
-			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) IS NOT NULL
+			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) IS NOT NULL,
+		least(
+			(SELECT deadline FROM interlude.states WHERE deadline IS NOT NULL AND deadline < ` + keptText + `
+				ORDER BY deadline LIMIT 1),
+			(SELECT delayed_until FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $2::bigint
+				AND delayed_until < ` + heldRange + ` ORDER BY delayed_until LIMIT 1),
+			(SELECT delayed_until - ` + heldFrom + ` FROM interlude.states WHERE delayed_until IS NOT NULL
+				AND delayed_until > ` + heldRange + ` AND delayed_until < ` + heldFrom + ` + ` + keptText + `
+				ORDER BY delayed_until LIMIT 1))
 		FROM (SELECT (SELECT s.id FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 			SELECT id FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) AS id
 			OFFSET 0) AS r

@@ -44,6 +44,7 @@ type deferredClaim struct {
 	due   time.Time
 	begun uint64 // claimState.begun when it was deferred
 	woken bool   // the scheduler was woken for it: kept for a while, since other nodes may still wait
+	slot  bool   // only a free slot caused it
 }
 
 // maxDeferred bounds the deferred claims. Beyond it, one claim is made for all other runs.
@@ -152,8 +153,9 @@ const foundGaps = 10
 const manyNodes = 50
 
 // deferClaim has the scheduler claim at this node's place in the order, and some gaps later, unless
-// another node claims the run before.
-func (c *claimState) deferClaim(runID string, gaps int64) {
+// another node claims the run before. slot: the claim can only find other runs, for a slot that the
+// run has released.
+func (c *claimState) deferClaim(runID string, gaps int64, slot bool) {
 	wait := min(time.Duration(gaps)*claimGap, c.cfg.Poll)
 	if peers := c.peers.Load(); peers > 0 {
 		sum := fnv.New32a()
@@ -166,8 +168,9 @@ func (c *claimState) deferClaim(runID string, gaps int64) {
 	if len(c.deferred) >= maxDeferred {
 		runID = ""
 	}
-	claim := deferredClaim{due: at, begun: c.begun.Load()}
+	claim := deferredClaim{due: at, begun: c.begun.Load(), slot: slot}
 	if earlier, ok := c.deferred[runID]; ok && !earlier.woken {
+		claim.slot = slot && earlier.slot
 		claim.due = earlier.due // but a claim that has begun in the meantime may not have seen this work
 	}
 	c.deferred[runID] = claim
@@ -220,7 +223,7 @@ func (c *claimState) makeDue() (next time.Duration) {
 			next = left
 		case left > 0:
 		case claim.woken && left > -time.Second:
-		case !claim.woken && claim.begun == c.begun.Load():
+		case !claim.woken && claim.begun == c.begun.Load() && (!claim.slot || !c.drained.Load()):
 			c.wakeUrgently()
 			claim.woken = true
 			c.deferred[id] = claim

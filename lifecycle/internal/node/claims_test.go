@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,12 +168,87 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 		n, _ := sharing(t, ids...)
 		defer n.die(nil)
 		go func() { _ = n.claims.serveDeferred(t.Context()) }()
-		n.claims.deferClaim("r", 1)
+		n.claims.deferClaim("r", 1, false)
 		n.handleHint(store.Hint{RunID: "r", State: fsm.StateRunning})
-		n.claims.deferClaim("s", 1)
+		n.claims.deferClaim("s", 1, false)
 		n.claims.begun.Add(1)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Empty(t, n.claims.wakeup)
+
+		// A slot was freed during a claim, which then left no run for it.
+		n.handleHint(store.Hint{RunID: "u", State: fsm.StateSucceeded})
+		n.claims.drained.Store(true)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Empty(t, n.claims.wakeup)
+		n.claims.drained.Store(false)
+		n.handleHint(store.Hint{RunID: "u", State: fsm.StateQueued})
+		n.handleHint(store.Hint{RunID: "u", State: fsm.StateSucceeded}) // and still for the first hint
+		n.claims.drained.Store(true)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.NotEmpty(t, n.claims.wakeup)
+	})
+}
+
+// R4: a claim that asks only for suspects says nothing about other runs. Otherwise a node without work
+// would look again for every slot that another node frees.
+func TestScanForSuspectsKeepsWhatIsKnownAboutOtherRuns(t *testing.T) {
+	n, a := sharing(t, "n", "m")
+	defer n.die(nil)
+	n.proc.Store = leaving{a, true}
+	for _, drained := range []bool{true, false} {
+		n.claims.drained.Store(drained)
+		n.quarantine.scansNext = true
+		_, err := n.claimAndAnnounce(t.Context(), 1)
+		require.NoError(t, err)
+		require.True(t, n.quarantine.scanned)
+		require.Equal(t, drained, n.claims.drained.Load())
+		require.Equal(t, !drained, n.claims.backlog.Load())
+	}
+}
+
+// lookingStore counts the reads of due runs.
+type lookingStore struct {
+	store.Store
+	reads atomic.Int64
+}
+
+func (s *lookingStore) Due(context.Context, time.Time, int) ([]store.Run, time.Time, error) {
+	s.reads.Add(1)
+	return nil, time.Time{}, nil
+}
+
+// R4: deadlines cost an idle node no transactions of their own while its claims look for them; they are
+// read when they are due, once if that changes nothing, and at every poll when no claim looks.
+func TestDeadlinesAreReadOnlyWithoutALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &lookingStore{}
+		p := processOn(s, fakeEngine{})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { _ = (&Deadlines{Process: p, Poll: time.Second, Wake: func(bool) {}}).Serve(ctx) }()
+		reads := func(want int, during time.Duration) {
+			t.Helper()
+			s.reads.Store(0)
+			time.Sleep(during)
+			synctest.Wait()
+			require.Equal(t, int64(want), s.reads.Load())
+		}
+		look := func(due time.Duration) {
+			now := time.Now()
+			p.Due.NoteLook(now, now, now.Add(due))
+		}
+		reads(3, 2*time.Second) // and one at the beginning
+		for range 10 {
+			look(time.Hour)
+			reads(0, 1100*time.Millisecond)
+		}
+		look(50 * time.Millisecond)
+		reads(1, 100*time.Millisecond)
+		look(-time.Minute) // an earlier read has failed to do the work
+		reads(1, 900*time.Millisecond)
+		reads(10, 10*time.Second)
 	})
 }

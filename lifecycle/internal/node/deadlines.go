@@ -24,7 +24,8 @@ type Deadlines struct {
 }
 
 // Serve fires deadlines when due, and wakes the scheduler at not-before times. It sleeps until the
-// next known time, at most one poll.
+// next known time, at most one poll, or one and a quarter since the scheduler's last look, which notes
+// that time: the scheduler looks once per poll, unless the node has no room.
 //
 // A lost commit does not prove that the deadline was fired: a claim or a reply to another question
 // may have won. So Serve immediately reads the due runs again, but only once, so that constantly
@@ -56,11 +57,14 @@ func (d *Deadlines) Serve(ctx context.Context) error {
 	}
 }
 
-// sleepUntilDue sleeps until the earliest known time, at most one poll, even if the clock is set back.
+// sleepUntilDue sleeps until the earliest known time or the poll, even if the clock is set back.
 func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 	poll, stop := d.Clock.Timer(d.Poll)
-	defer stop()
+	defer func() { stop() }()
 	for {
+		if _, overdue := d.Due.lastLook(); overdue {
+			return ctx.Err()
+		}
 		var due <-chan time.Time
 		stopTimer := func() {}
 		if next := d.Due.Earliest(); !next.IsZero() {
@@ -75,6 +79,13 @@ func (d *Deadlines) sleepUntilDue(ctx context.Context) error {
 			stopTimer()
 			continue
 		case <-poll:
+			looked, _ := d.Due.lastLook()
+			if left := looked.Add(d.Poll + d.Poll/4).Sub(MonotonicNow(d.Clock)); left > 0 {
+				stopTimer()
+				stop()
+				poll, stop = d.Clock.Timer(left)
+				continue
+			}
 		case <-due:
 		case <-ctx.Done():
 		}

@@ -14,6 +14,10 @@ type DueHint struct {
 
 	mu sync.Mutex
 	at time.Time // guarded by mu; zero: none known
+	// Guarded by mu: when a claim last looked for the earliest time in the store, by MonotonicNow, and
+	// whether that time was over.
+	looked  time.Time
+	overdue bool
 }
 
 func NewDueHint() *DueHint { return &DueHint{Changed: make(chan struct{}, 1)} }
@@ -37,6 +41,30 @@ func (d *DueHint) Note(t time.Time) {
 	}
 }
 
+// NoteLook adds the earliest time in the store, found by a look at now; zero: none. looked is the same
+// moment by MonotonicNow. A time that is over is not added: the node reads the work once, but what it
+// cannot do is no reason for another look.
+func (d *DueHint) NoteLook(looked, now, earliest time.Time) {
+	overdue := !earliest.IsZero() && !earliest.After(now)
+	d.mu.Lock()
+	d.looked, d.overdue = looked, d.overdue || overdue
+	d.mu.Unlock()
+	if !overdue {
+		d.Note(earliest)
+		return
+	}
+	select {
+	case d.Changed <- struct{}{}:
+	default:
+	}
+}
+
+func (d *DueHint) lastLook() (at time.Time, overdue bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.looked, d.overdue
+}
+
 // NoteRun adds the due time of a run that was just stored.
 func (d *DueHint) NoteRun(r *store.Run) {
 	if r.Family != nil {
@@ -54,7 +82,7 @@ func (d *DueHint) NoteRun(r *store.Run) {
 func (d *DueHint) Reset() (earliest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	earliest, d.at = d.at, time.Time{}
+	earliest, d.at, d.overdue = d.at, time.Time{}, false
 	return earliest
 }
 

@@ -219,7 +219,7 @@ func (n *Node) handleForeignHint(h store.Hint) {
 		n.claims.wakeUrgently()
 		return
 	}
-	n.claims.deferClaim(h.RunID, 0)
+	n.claims.deferClaim(h.RunID, 0, h.State != fsm.StateQueued && h.State != "")
 }
 
 // giveUp ends everything that executes here, after a lost lease or a closed store: the store no

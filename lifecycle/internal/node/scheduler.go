@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -103,6 +104,10 @@ func (n *Node) claimAndAnnounce(ctx context.Context, room int) ([]store.Claimed,
 	case drained && slot:
 		c.announce(fsm.StateWaitingUser) // no queued run of these engines needs it
 	}
+	if n.quarantine.scanned && drainedBefore { // other runs were not looked for
+		c.drained.Store(true)
+		c.backlog.Store(false)
+	}
 	return claimed, err
 }
 
@@ -118,7 +123,7 @@ func (n *Node) claimReady(room int) (claimed []store.Claimed, noSuspects bool, e
 	defer func() {
 		n.claims.drained.Store(seen.drained)
 		if seen.found != "" {
-			n.claims.deferClaim(seen.found, foundGaps)
+			n.claims.deferClaim(seen.found, foundGaps, false)
 		}
 	}()
 	starts := decide.Starts{Now: now}
@@ -128,6 +133,10 @@ func (n *Node) claimReady(room int) (claimed []store.Claimed, noSuspects bool, e
 	}
 	if n.claims.announcer != nil && !n.claims.urgent.Swap(false) && n.claims.peers.Load() > 1 {
 		req.Found = &seen.found
+	}
+	if !req.Hinted {
+		looked := MonotonicNow(n.proc.Clock)
+		req.NextDue = func(at time.Time) { n.proc.Due.NoteLook(looked, now, at) }
 	}
 	if req.Found == nil || req.Hinted {
 		n.claims.begun.Add(1)

@@ -20,6 +20,7 @@ type quarantine struct {
 	separateUntil time.Time
 
 	scansNext  bool      // the next claim, not this one, asks for suspects: others can get permits in between
+	scanned    bool      // the last claim asked only for suspects
 	filledRoom bool      // the claim before scansNext filled all room
 	nextScan   time.Time // when a node that executes turns asks for suspects again
 
@@ -37,6 +38,7 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	}
 	n.claims.drained.Store(false) // capacity freed while nothing is claimed must cause another claim
 	q, now := &n.quarantine, MonotonicNow(n.proc.Clock)
+	q.scanned = false
 	idle := n.isIdle()
 	if n.executesSuspect(now) || !idle && n.waitsUntilIdle(now) {
 		n.claims.abstains.Store(true)
@@ -55,10 +57,14 @@ func (n *Node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		q.scansNext = false
 		claimed, err := n.scan(idle, now)
 		if err != nil || len(claimed) > 0 || !q.filledRoom || !q.idlingSince.IsZero() {
+			q.scanned = err == nil
 			return claimed, err
 		}
 	}
 	claimed, noSuspects, err := n.claimReady(room)
+	if noSuspects {
+		q.nextScan = n.scanTime(now)
+	}
 	if idle && len(claimed) == 0 {
 		q.scansNext = n.suspectsDue.Swap(false) && !noSuspects
 	} else {
@@ -129,11 +135,16 @@ func (n *Node) claimSuspect(now time.Time) ([]store.Claimed, error) {
 	return claimed, err
 }
 
+// scanTime returns when a node that executes turns asks for suspects again.
+func (n *Node) scanTime(now time.Time) time.Time {
+	return now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
+}
+
 // suspectIsOverdue reports whether this node must make itself idle for a waiting suspect. The
 // oldest node does so after a lease, each younger node after eight times the wait of the next
 // older one, so that usually only one node does.
 func (n *Node) suspectIsOverdue(now time.Time) (overdue bool) {
-	n.quarantine.nextScan = now.Add(max(n.cfg.Poll, n.cfg.Lease/3))
+	n.quarantine.nextScan = n.scanTime(now)
 	patience := n.cfg.Lease << (3 * min(n.claims.rank.Load(), 3))
 	commitNow := n.proc.Now()
 	_, err := n.proc.Store.Claim(n.live, store.ClaimRequest{
