@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
@@ -18,7 +19,8 @@ func TestRunsByLabelIsPlannedForItsArguments(t *testing.T) {
 		Options{Schema: schema, NoListen: true, NoNotify: true})
 	require.NoError(t, err)
 	defer s.Close()
-	crowd(t, s)
+	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: "q", Capacity: 1}))
+	foreigners(t, s, 2000)
 	conn, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	for _, text := range []string{

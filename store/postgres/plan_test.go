@@ -108,20 +108,25 @@ func crowd(t *testing.T, s *Store) {
 		put([]store.Commit{next})
 		sticky = next.Run
 	}
+	foreigners(t, s, 100_000)
+}
+
+// foreigners queues the run late, and n runs of an engine that no node has ahead of all others.
+func foreigners(t *testing.T, s *Store, n int) {
+	t.Helper()
 	late := store.Run{
 		ID: "late", Version: 1, Pool: "q", State: fsm.StateQueued, CreatedAt: planNoon, UpdatedAt: planNoon,
 		QueuedAt:  planNoon,
 		NotBefore: planNoon.Add(2 * time.Hour), Recovery: store.RecoveryNone,
 	}
-	put([]store.Commit{{Run: late, Spec: []byte(`{}`)}})
-	_, err = s.pool.Exec(ctx, inSchema(foreignText, s.o.Schema))
+	require.NoError(t, s.Commit(t.Context(), []store.Commit{{Run: late, Spec: []byte(`{}`)}})[0])
+	_, err := s.pool.Exec(t.Context(), inSchema(foreignText, s.o.Schema), n)
 	require.NoError(t, err)
 }
 
-// foreignText queues 100,000 runs of an engine that the node does not have, ahead of all others.
 const foreignText = `WITH made AS (
 		INSERT INTO interlude.runs (created_at, id, spec) SELECT i, 'foreign-' || i, ''
-			FROM generate_series(1, 100000) AS i RETURNING n, id, created_at
+			FROM generate_series(1, $1::int) AS i RETURNING n, id, created_at
 	)
 	INSERT INTO interlude.states (n, id, version, state, engine, pool, key, priority, queued_at, ready, slot, epoch,
 		record)
