@@ -421,19 +421,26 @@ func TestR5EachReadIsTheBaseOfTheNextCommit(t *testing.T) {
 	for name, read := range ways {
 		before[name] = read(name, w.commit(s, traced(w.load(s, name), "before")))
 	}
+	cached := w.waiting(s, "cached")
 	queued := w.commit(s, created("queued"))
 	require.NoError(t, postgres.Restored(t.Context(), w.dsn, w.schema))
-	for name, read := range ways {
-		require.ErrorIs(t, w.try(s, traced(before[name], "refused")), store.ErrConflict, name)
-		read(name, w.load(s, name)) // a cached record is not of this incarnation
-		r := w.commit(s, traced(read(name, w.load(s, name)), "after"))
-		w.commit(s, traced(read(name, r), "after"))
-	}
-	require.ErrorIs(t, w.try(s, traced(queued, "refused")), store.ErrConflict)
+	read := w.load(s, "cached") // the cached record is not of this incarnation
+	require.Equal(t, cached.Version, read.Version)
+	w.commit(s, traced(read, "after"))
 	claimed, err = s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
+	require.ErrorIs(t, w.try(s, traced(queued, "refused")), store.ErrConflict)
 	w.commit(s, fenced(traced(claimed[0].Run, "claimed"), "n"))
+	w.commit(s, created("new"))
+	recent, ok := s.Recent("new")
+	require.True(t, ok)
+	w.commit(s, traced(recent, "after"))
+	for name, read := range ways {
+		require.ErrorIs(t, w.try(s, traced(before[name], "refused")), store.ErrConflict, name)
+		r := w.commit(s, traced(read(name, w.load(s, name)), "after"))
+		w.commit(s, traced(read(name, r), "after"))
+	}
 
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 		w.exec(`UPDATE interlude.store SET timeline = '00000000'`) // as after a promotion
