@@ -45,6 +45,7 @@ type deferredClaim struct {
 	begun uint64 // claimState.begun when it was deferred
 	woken bool   // the scheduler was woken for it: kept for a while, since other nodes may still wait
 	slot  bool   // only a free slot caused it
+	seq   uint64 // Hint.Seq of the newest hint that caused it
 }
 
 // maxDeferred bounds the deferred claims. Beyond it, one claim is made for all other runs.
@@ -86,7 +87,7 @@ func (c *claimState) wakeForBacklog() {
 // handleHint has already woken the scheduler for the commit.
 func (c *claimState) promisesClaim(h store.Hint) bool {
 	if h.State == fsm.StateRunning { // other nodes need to know of a claimed run only if they were about to claim it
-		othersWait := c.forget(h.RunID)
+		othersWait := c.forget(h)
 		return !othersWait
 	}
 	if c.full.Load() || c.abstains.Load() {
@@ -153,9 +154,9 @@ const foundGaps = 10
 const manyNodes = 50
 
 // deferClaim has the scheduler claim at this node's place in the order, and some gaps later, unless
-// another node claims the run before. slot: the claim can only find other runs, for a slot that the
-// run has released.
-func (c *claimState) deferClaim(runID string, gaps int64, slot bool) {
+// another node claims the run before.
+func (c *claimState) deferClaim(h store.Hint, gaps int64) {
+	runID, slot := h.RunID, h.State != fsm.StateQueued && h.State != ""
 	wait := min(time.Duration(gaps)*claimGap, c.cfg.Poll)
 	if peers := c.peers.Load(); peers > 0 {
 		sum := fnv.New32a()
@@ -168,8 +169,9 @@ func (c *claimState) deferClaim(runID string, gaps int64, slot bool) {
 	if len(c.deferred) >= maxDeferred {
 		runID = ""
 	}
-	claim := deferredClaim{due: at, begun: c.begun.Load(), slot: slot}
+	claim := deferredClaim{due: at, begun: c.begun.Load(), slot: slot, seq: h.Seq}
 	if earlier, ok := c.deferred[runID]; ok && !earlier.woken {
+		claim.seq = max(h.Seq, earlier.seq)
 		claim.slot = slot && earlier.slot
 		claim.due = earlier.due // but a claim that has begun in the meantime may not have seen this work
 	}
@@ -181,12 +183,15 @@ func (c *claimState) deferClaim(runID string, gaps int64, slot bool) {
 	}
 }
 
-// forget cancels the deferred claim of a run that was claimed, and reports whether there was one.
-func (c *claimState) forget(runID string) (found bool) {
+// forget cancels the deferred claim of a run that was claimed, and reports whether there was one. A
+// hint that was sent late says nothing about work that was announced since.
+func (c *claimState) forget(claimed store.Hint) (found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, found = c.deferred[runID]
-	delete(c.deferred, runID)
+	claim, found := c.deferred[claimed.RunID]
+	if found = found && claim.seq <= claimed.Seq; found {
+		delete(c.deferred, claimed.RunID)
+	}
 	return found
 }
 

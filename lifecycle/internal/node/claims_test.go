@@ -168,9 +168,9 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 		n, _ := sharing(t, ids...)
 		defer n.die(nil)
 		go func() { _ = n.claims.serveDeferred(t.Context()) }()
-		n.claims.deferClaim("r", 1, false)
+		n.claims.deferClaim(store.Hint{RunID: "r", State: fsm.StateQueued}, 1)
 		n.handleHint(store.Hint{RunID: "r", State: fsm.StateRunning})
-		n.claims.deferClaim("s", 1, false)
+		n.claims.deferClaim(store.Hint{RunID: "s", State: fsm.StateQueued}, 1)
 		n.claims.begun.Add(1)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -186,6 +186,14 @@ func TestNodesLookForAnnouncedRunsOneByOne(t *testing.T) {
 		n.handleHint(store.Hint{RunID: "u", State: fsm.StateQueued})
 		n.handleHint(store.Hint{RunID: "u", State: fsm.StateSucceeded}) // and still for the first hint
 		n.claims.drained.Store(true)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Len(t, n.claims.wakeup, 1)
+		<-n.claims.wakeup
+
+		// The hint of the run's earlier claim arrives after that of the reply to the claimed turn.
+		n.handleHint(store.Hint{RunID: "v", State: fsm.StateQueued, Seq: 9})
+		n.handleHint(store.Hint{RunID: "v", State: fsm.StateWaitingUser, Seq: 7, Claimed: true})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.NotEmpty(t, n.claims.wakeup)

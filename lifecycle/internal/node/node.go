@@ -206,7 +206,7 @@ func (n *Node) wakeForHint(h store.Hint) {
 // handleForeignHint handles the announcement of another process's commit.
 func (n *Node) handleForeignHint(h store.Hint) {
 	if h.Claimed || h.State == fsm.StateRunning {
-		n.claims.forget(h.RunID)
+		n.claims.forget(h)
 		return
 	}
 	if h.State != fsm.StateQueued && h.State != "" && n.claims.drained.Load() {
@@ -219,7 +219,7 @@ func (n *Node) handleForeignHint(h store.Hint) {
 		n.claims.wakeUrgently()
 		return
 	}
-	n.claims.deferClaim(h.RunID, 0, h.State != fsm.StateQueued && h.State != "")
+	n.claims.deferClaim(h, 0)
 }
 
 // giveUp ends everything that executes here, after a lost lease or a closed store: the store no

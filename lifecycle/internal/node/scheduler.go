@@ -123,7 +123,7 @@ func (n *Node) claimReady(room int) (claimed []store.Claimed, noSuspects bool, e
 	defer func() {
 		n.claims.drained.Store(seen.drained)
 		if seen.found != "" {
-			n.claims.deferClaim(seen.found, foundGaps, false)
+			n.claims.deferClaim(store.Hint{RunID: seen.found, State: fsm.StateQueued}, foundGaps)
 		}
 	}()
 	starts := decide.Starts{Now: now}
