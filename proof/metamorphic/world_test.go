@@ -27,6 +27,7 @@ func (g *gate) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	if !g.claims.Load() {
 		return nil, nil
 	}
+	req.NextDue = nil // it changes when a node polls, and not every store calls it
 	return g.Store.Claim(ctx, req)
 }
 

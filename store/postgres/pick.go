@@ -19,7 +19,8 @@ type peeked struct {
 	any      bool    // there may be something to claim
 	ready    *string // the id of a ready run, even of a full pool; nil: none is ready
 	full     bool    // a ready run may need a slot of a full pool, or of a full key
-	suspects bool    // a suspect is ready
+	released bool    // the claim will make a delayed run ready
+	suspects bool    // a suspect is ready, or released may be one
 	nextDue  *int64  // see ClaimRequest.NextDue
 }
 
@@ -28,7 +29,7 @@ type peeked struct {
 func (c *claimTx) peek(ctx context.Context) (seen peeked, _ error) {
 	var registered bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
-	columns := []any{&registered, &seen.any, &seen.ready, &seen.full, &seen.suspects, &seen.nextDue}
+	columns := []any{&registered, &seen.any, &seen.released, &seen.ready, &seen.full, &seen.suspects, &seen.nextDue}
 	if c.req.Engines == nil {
 		text, args, columns = peekAnyText, args[:2], append(columns[:2], &c.engines)
 		seen.suspects = true
@@ -46,7 +47,10 @@ func (c *claimTx) peek(ctx context.Context) (seen peeked, _ error) {
 	if c.req.Engines == nil {
 		seen.any = seen.any || c.engines != noEngines
 		seen.full = c.engines != noEngines // unknown
-	} else if c.req.NextDue != nil {
+		return seen, nil
+	}
+	seen.any, seen.suspects = seen.any || seen.released, seen.suspects || seen.released
+	if c.req.NextDue != nil {
 		var next time.Time
 		if seen.nextDue != nil {
 			next = timeOf(*seen.nextDue)
@@ -61,8 +65,8 @@ var (
 	// the next claim makes the run ready, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 		coalesce(u.room, false)
-		OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
-		OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
+		OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'),
+		EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
 		r.id, coalesce(u.is_full, false),
 		(SELECT true FROM unnest($4::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s LIMIT 1) IS NOT NULL,
