@@ -354,10 +354,9 @@ type ClaimRequest struct {
 	// NoSuspects, unless nil, is set to true by a claim without Suspects that found no ready suspect of
 	// these engines. A store that does not know leaves it unchanged.
 	NoSuspects *bool
-	// NextDue, unless nil, is called by a claim that looks before it claims, with the earliest time at
-	// which Due finds work: in the past if work is due now, zero if nothing will fall due. It also
-	// regards the holds that Due's next excludes. A store whose claims do not look first never calls
-	// it.
+	// NextDue, unless nil, receives the earliest time at which Due will return work. The time is in the
+	// past if work is due now, and zero if no work will fall due. Unlike the time that Due returns, it
+	// includes the ends of holds. Only stores whose claims read without locks first call it.
 	NextDue func(at time.Time)
 	// Start turns a picked run into its commit. It receives the record with Slot, Owner and Epoch
 	// set, and the specification. It is pure and fast, and may be called repeatedly for one run if

@@ -58,8 +58,8 @@ func encode(c *store.Commit) (*pendingCommit, error) {
 // storable reports whether PostgreSQL can store the text.
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// isOutdated reports whether the change was decided on a record of another incarnation, which may
-// have had other content under the same version. The store does not write it.
+// isOutdated reports whether the change was decided on a record that was read in another incarnation.
+// The stored record may have the same version and other content, so the store refuses the change.
 func (p *pendingCommit) isOutdated(incarnation uint64) bool { return p.Run.Incarnation != incarnation }
 
 func (p *pendingCommit) finish(err error) {

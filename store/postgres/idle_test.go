@@ -47,7 +47,8 @@ func TestM5AnIdleStoreReadsTheClockAlone(t *testing.T) {
 	}
 }
 
-// fleet is several nodes that share a pool, in a bubble of testing/synctest, and do not listen.
+// fleet has several nodes that share a connection pool. They run with the fake time of
+// testing/synctest, and receive no notifications.
 type fleet struct {
 	pool  *pgxpool.Pool
 	nodes []*lifecycle.Lifecycle

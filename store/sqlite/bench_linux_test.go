@@ -25,9 +25,10 @@ func cpuTime(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFlowStep is a step of a function with its durable commit, one at a time, in runs of 1,000
-// steps. In a new file, the WAL grows; in an old one, it has its full size and is overwritten from
-// its start from time to time. Processor time is the process's.
+// BenchmarkFlowStep measures one step of a function, including its durable commit. A run executes 1,000
+// steps one after the other. In the case "new", the WAL grows during the measurement. In the case
+// "old", it has reached its full size, and SQLite overwrites it. cpu-us is the processor time of the
+// whole process.
 func BenchmarkFlowStep(b *testing.B) {
 	const steps, untilOld = 1000, 5000
 	for _, c := range []struct {

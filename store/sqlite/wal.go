@@ -305,8 +305,8 @@ var zeros [reserveBytes]byte // read only
 
 // reserve adds zeros to the end of a WAL that is almost full, until it has its full size. An fsync
 // costs about 60 µs more processor time if the file has grown: the file system allocates blocks and
-// flushes its own journal. SQLite ignores the bytes behind the last valid frame, as in a WAL that
-// has started from the beginning of its file again. The caller is in a write transaction, so no
+// flushes its own journal. SQLite ignores all bytes after the last valid frame. The same happens
+// after a checkpoint, when SQLite overwrites the WAL from its start. The caller is in a write transaction, so no
 // other process writes to the WAL. After an error SQLite extends the file itself, and reports it.
 func (w *walWatch) reserve() {
 	if w.sinceReserve++; !w.reserves || w.sinceReserve < reserveEvery {
