@@ -251,9 +251,9 @@ func TestR5AReplyToALostQuestionIsDecidedAgain(t *testing.T) {
 }
 
 // Several goroutines of two processes change the same runs, each on the record in its memory, while
-// the primary is killed and the standby is promoted without the last commits. One process offers its
-// lost records again until other writers have stored more versions. Every stored change names the
-// change before it as its base.
+// the primary is killed and the standby is promoted without the last commits. One process then
+// repeats commits that it decided on lost records, until the other process has stored more versions.
+// Every stored change must contain the number of the change that precedes it.
 func TestR5StoredChangesFollowFromEachOtherAcrossAFailover(t *testing.T) {
 	l := newLossy(t)
 	obstinate, _ := l.process()
