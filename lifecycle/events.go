@@ -24,15 +24,16 @@ const recheckAfter = 16
 // ErrCursorBeyondEnd if the run has ended, or ends later, before the cursor. A slow follower delays
 // neither the run nor other followers.
 //
-// A restore may remove events that the sequence has yielded. The sequence then ends with
-// ErrCursorBeyondEnd as soon as the run has other events instead. A number does not say whether its
-// event was removed before the call: keep Event.Cursor and use EventsAfter.
+// A restore, or a failover while no synchronous standby answered, may remove events that the
+// sequence has yielded. The sequence then ends with ErrCursorBeyondEnd as soon as the run has other
+// events instead. A number does not say whether its event was removed before the call: keep
+// Event.Cursor and use EventsAfter.
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return c.events(ctx, id, Cursor{Seq: after}, false)
 }
 
 // EventsAfter is Events from the cursor of an event. It yields ErrCursorBeyondEnd if the run does not
-// have that event: a restore removed it. Read from the zero Cursor then.
+// have that event: a restore or a failover removed it. Read from the zero Cursor then.
 func (c *Client) EventsAfter(ctx context.Context, id string, after Cursor) iter.Seq2[Event, error] {
 	return c.events(ctx, id, after, after.Seq > 0)
 }
@@ -208,7 +209,7 @@ func (r *eventReader) checkCursor(ctx context.Context) error {
 		}
 	}
 	if want := (Cursor{Seq: r.after, Incarnation: r.incarnation}); event.Cursor() != want {
-		return fmt.Errorf("%w: run %s has no event %s, which a restore may have removed: read from 0",
+		return fmt.Errorf("%w: run %s has no event %s, which a restore or failover may have removed: read from 0",
 			ErrCursorBeyondEnd, r.id, want)
 	}
 	return nil

@@ -87,17 +87,17 @@ func (l *load) submit(ctx context.Context, p plan, work *sync.WaitGroup) {
 }
 
 // follow reads a run's events as they happen, from the first to the last, whatever happens to the
-// server.
+// server. It reads again from the start if a failover has removed the last event that it read.
 func (l *load) follow(ctx context.Context, d *dealing) {
-	after := uint64(0)
+	var after lifecycle.Cursor
 	for ctx.Err() == nil {
 		var failed error
-		for e, err := range l.client.Events(ctx, d.plan.id, after) {
+		for e, err := range l.client.EventsAfter(ctx, d.plan.id, after) {
 			if err != nil {
 				failed = err
 				break
 			}
-			after = e.Seq
+			after = e.Cursor()
 			d.mu.Lock()
 			d.followed = append(d.followed, e)
 			d.mu.Unlock()
@@ -108,11 +108,17 @@ func (l *load) follow(ctx context.Context, d *dealing) {
 		if errors.Is(failed, lifecycle.ErrNotFound) {
 			break
 		}
+		if errors.Is(failed, lifecycle.ErrCursorBeyondEnd) {
+			after = lifecycle.Cursor{}
+			d.mu.Lock()
+			d.followed = nil
+			d.mu.Unlock()
+		}
 		cast.Pause(ctx, unsureWait)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reader = fmt.Errorf("after event %d: %w", after, errors.Join(errors.New("the reader was not told of the end"),
+	d.reader = fmt.Errorf("after event %s: %w", after, errors.Join(errors.New("the reader was not told of the end"),
 		ctx.Err()))
 }
 

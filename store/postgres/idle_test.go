@@ -65,25 +65,15 @@ func newFleet(t *testing.T, dsn, schema string, nodes int, turn time.Duration) *
 		s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: schema, NoListen: true,
 			ClockInterval: -1})
 		require.NoError(t, err)
-		lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: engine.Func(
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		f.nodes = append(f.nodes, serving(t, lifecycle.Config{Store: s, Engine: engine.Func(
 			func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 				time.Sleep(turn)
 				if len(t.Answers) == 0 {
 					return engine.Ask(interaction.Question{Prompt: "?"}), nil
 				}
 				return engine.Done("done"), nil
-			})})
-		require.NoError(t, err)
-		f.nodes = append(f.nodes, lc)
-		ctx, stop := context.WithCancel(t.Context())
-		served := make(chan error)
-		go func() { served <- lc.Serve(ctx) }()
-		t.Cleanup(func() {
-			stop()
-			require.NoError(t, <-served)
-			lc.Close()
-			require.NoError(t, s.Close())
-		})
+			})}))
 	}
 	return f
 }

@@ -337,11 +337,11 @@ func TestR5StoredChangesFollowFromEachOtherAcrossAFailover(t *testing.T) {
 // Turns are executed while the primary is replaced. A turn whose commits have survived continues; a
 // turn that lost its last commit is settled as interrupted, and here executed again.
 func TestR5TurnsEndAfterAFailover(t *testing.T) {
-	l := newLossy(t)
+	ctx, l := t.Context(), newLossy(t)
 	s, _ := l.process()
 	reported := map[string]chan struct{}{"survives": make(chan struct{}), "loses": make(chan struct{})}
 	next := map[string]chan struct{}{"survives": make(chan struct{}), "loses": make(chan struct{})}
-	lc, err := lifecycle.New(lifecycle.Config{Store: s, Forgiving: true, Engine: engine.Func(
+	lc := serving(t, lifecycle.Config{Store: s, Forgiving: true, Engine: engine.Func(
 		func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 			for i := range 2 {
 				if turn.Attempt == 1 {
@@ -356,15 +356,6 @@ func TestR5TurnsEndAfterAFailover(t *testing.T) {
 			}
 			return engine.Done("done"), nil
 		})})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- lc.Serve(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-		lc.Close()
-	})
 	for id := range next {
 		require.NoError(t, second(lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "go",
 			OnInterrupt: store.InterruptRepeat})))
@@ -472,6 +463,7 @@ func (f journaling) RunTurn(ctx context.Context, t engine.Turn, sink engine.Sink
 // The incarnation is raised during a turn. Its next commits are a report, a step in a transaction of
 // the host, or its end. The turn continues, because the store has its last record.
 func TestR5ATurnContinuesIfItsRecordWasRestored(t *testing.T) {
+	ctx := t.Context()
 	w, s := newWorld(t, quiet)
 	pool, err := pgxpool.New(t.Context(), w.dsn)
 	require.NoError(t, err)
@@ -493,7 +485,7 @@ func TestR5ATurnContinuesIfItsRecordWasRestored(t *testing.T) {
 	turns := map[string][]func(context.Context, engine.Sink) error{
 		"report": {report, report}, "step": {step, step}, "end": nil,
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: journaling(
+	lc := serving(t, lifecycle.Config{Store: s, Engine: journaling(
 		func(ctx context.Context, turn engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 			for _, do := range turns[turn.RunID] {
 				if err := errors.Join(restore(), do(ctx, sink)); err != nil {
@@ -502,15 +494,6 @@ func TestR5ATurnContinuesIfItsRecordWasRestored(t *testing.T) {
 			}
 			return engine.Done("done"), restore()
 		})})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- lc.Serve(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-		lc.Close()
-	})
 	for id := range turns {
 		require.NoError(t, second(lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "go"})))
 		require.Eventually(t, func() bool {

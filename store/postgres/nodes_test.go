@@ -19,21 +19,24 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// serve runs a node on the store until the test ends.
-func (w *world) serve(s *postgres.Store, poll time.Duration) *lifecycle.Lifecycle {
-	w.Helper()
-	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: shipper, Poll: poll,
-		Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(w, err)
-	ctx, leave := context.WithCancel(w.Context())
+// serving runs a node until the test ends.
+func serving(t testing.TB, config lifecycle.Config) *lifecycle.Lifecycle {
+	t.Helper()
+	lc, err := lifecycle.New(config)
+	require.NoError(t, err)
 	served := make(chan error, 1)
-	go func() { served <- lc.Serve(ctx) }()
-	w.Cleanup(func() {
-		leave()
-		require.NoError(w, <-served)
+	go func() { served <- lc.Serve(t.Context()) }()
+	t.Cleanup(func() { // the context has ended
+		require.NoError(t, <-served)
 		lc.Close()
 	})
 	return lc
+}
+
+// serve runs a node on the store until the test ends.
+func (w *world) serve(s *postgres.Store, poll time.Duration) *lifecycle.Lifecycle {
+	w.Helper()
+	return serving(w.TB, lifecycle.Config{Store: s, Engine: shipper, Poll: poll, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // asked follows a run, until it asks.

@@ -68,18 +68,8 @@ func hosted(t *testing.T, dsn string) *lifecycle.Lifecycle {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Timeout: 5 * time.Second})
 	require.NoError(t, err)
-	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: answering, Forgiving: true})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- lc.Serve(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-		lc.Close()
-		require.NoError(t, s.Close())
-	})
-	return lc
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return serving(t, lifecycle.Config{Store: s, Engine: answering, Forgiving: true})
 }
 
 // A standby is promoted without the last commits, while two processes keep running: no event has
@@ -356,8 +346,8 @@ func TestR5OpenStoresNoticeARestore(t *testing.T) {
 
 // A process is killed after each statement, before it reads the answer. If it was calling Restored,
 // the incarnation was raised or nothing was changed. If it was the first to write after a promotion,
-// the incarnation is raised exactly once, by it or by the next process. No event is stored with an old
-// incarnation.
+// either it has raised the incarnation or the next process raises it, never both. No event is stored
+// with an old incarnation.
 func TestR5AKilledProcessLeavesNoOldIncarnation(t *testing.T) {
 	w, s := newWorld(t, quiet)
 	ctx, admin := t.Context(), w.connect()

@@ -71,6 +71,49 @@ func TestAcknowledgedCommitSurvivesFailover(t *testing.T) {
 	}.Run(t)
 }
 
+// R5: a commit that fails because no standby answers is visible until a failover undoes it. A reader
+// that has read its event gets an error, before and after another event has its number.
+func TestR5AReaderNoticesThatAFailoverUndidAnEvent(t *testing.T) {
+	t.Parallel()
+	primary, standby := replicated(t)
+	ctx, s := t.Context(), opened(t, primary, hasty)
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "p", Capacity: 1}))
+	c := mustClient(t, s)
+	require.Eventually(t, func() bool {
+		return second(c.Submit(ctx, lifecycle.Spec{ID: "r", Pool: "p", Prompt: "go"})) == nil
+	}, patience, time.Millisecond)
+	require.NoError(t, standby.Halt())
+	require.Error(t, c.Cancel(ctx, "r", ""))
+	var seen lifecycle.Event
+	for e, err := range c.Events(ctx, "r", 0) {
+		require.NoError(t, err)
+		seen = e
+	}
+	require.True(t, seen.Terminal(), "the canceled run")
+
+	require.NoError(t, primary.Kill())
+	require.NoError(t, standby.Resume(ctx))
+	require.NoError(t, standby.Promote(ctx))
+	c = mustClient(t, opened(t, standby, postgres.Options{NoListen: true, NoNotify: true}))
+	undone := func() {
+		t.Helper()
+		var failed error
+		for _, failed = range c.EventsAfter(ctx, "r", seen.Cursor()) {
+		}
+		require.ErrorIs(t, failed, lifecycle.ErrCursorBeyondEnd)
+	}
+	undone()
+	require.NoError(t, c.Cancel(ctx, "r", ""))
+	undone()
+	var again lifecycle.Event
+	for e, err := range c.EventsAfter(ctx, "r", lifecycle.Cursor{}) {
+		require.NoError(t, err)
+		again = e
+	}
+	require.Equal(t, seen.Seq, again.Seq)
+	require.NotEqual(t, seen.ID(), again.ID())
+}
+
 // J8: an administrator cancels the server's wait for the standby, which the server answers with
 // success. Every write then has an unknown outcome. The same calls again, of people and in a
 // host's transaction, are not acknowledged either, until the standby is back.
