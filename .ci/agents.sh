@@ -4,52 +4,23 @@
 # that is there in its version stays. Claude Code has a licence of its own and is not installed here: its tests run when
 # INTERLUDE_AGENTS_CLAUDE names the program. Versions and hashes of all packages are in npm/agents-*.
 set -euo pipefail
-npm=$(cd "$(dirname "$0")" && pwd)/npm
+. "$(dirname "$0")/npm.sh"
 
-agents='
-codex @openai/codex
-gemini @google/gemini-cli
-opencode opencode-ai
-qwen @qwen-code/qwen-code
-'
-
-# found says whether the agent is there in its version, with its program.
-found() {
-	[ -x "$1/node_modules/.bin/$2" ] && grep -qF "\"version\": \"$4\"" "$1/node_modules/$3/package.json" 2>/dev/null
-}
-
-# install puts the agent into a new folder first, so that it is there in whole or not at all.
-install() {
-	local new log how
-	new=$(mktemp -d "$folder/.$1.XXXXXX")
-	log=$new/install.log
-	echo "installing $2 $3" >&2
-	cp "$npm/agents-$1/"package*.json "$new/"
-	how=ci
-	# Their lockfiles lack optional packages for other systems, which npm ci asks for; install checks the hashes, too.
-	case $1 in opencode | qwen) how=install ;; esac
-	if ! npm $how --prefix "$new" --no-audit --no-fund --no-update-notifier >"$log" 2>&1 </dev/null || ! found "$new" "$1" "$2" "$3"; then
-		tail -n 3 "$log" >&2
-		rm -rf "$new"
-		echo "$2 $3 cannot be installed by npm: see above" >&2
-		exit 1
-	fi
-	rm -rf "${folder:?}/$1"
-	mv "$new" "$folder/$1"
-}
+# installed succeeds if the agent is there in its version, with its program.
+installed() { [ -x "$folder/$1/node_modules/.bin/$1" ] && npm_installed "agents-$1" "$folder/$1"; }
 
 folder=${1:-$(cd "$(dirname "$0")/.." && pwd)/.tools/agents}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 shift $(($# > 0))
-while read -r program package; do
-	[ -n "$program" ] || continue
-	[ $# = 0 ] || [[ " $* " == *" $program "* ]] || continue
-	version=$(sed -n "s|.*\"$package\": \"\(.*\)\".*|\1|p" "$npm/agents-$program/package.json")
-	found "$folder/$program" "$program" "$package" "$version" && continue
-	for need in node npm; do
-		command -v $need >/dev/null || { echo "$need is missing, which the agents need: install Node.js 20 or newer with npm" >&2; exit 1; }
-	done
-	install "$program" "$package" "$version"
-done <<<"$agents"
+for agent in codex gemini opencode qwen; do
+	[ $# = 0 ] || [[ " $* " == *" $agent "* ]] || continue
+	installed "$agent" && continue
+	command -v node >/dev/null || { echo "node is missing, which the agents need: install Node.js 20 or newer with npm" >&2; exit 1; }
+	# The lockfiles of the last two lack optional packages for other systems, which npm ci asks for; npm install checks
+	# the hashes, too.
+	case $agent in opencode | qwen) how=install ;; *) how=ci ;; esac
+	npm_install "agents-$agent" "$folder/$agent" $how
+	installed "$agent" || { echo "$agent has no program after its installation" >&2; exit 1; }
+done
 echo "$folder"

@@ -3,8 +3,7 @@
 # whole browser, otherwise the headless shell where Debian has it, which is the same without windows.
 set -euo pipefail
 
-lock=$(cd "$(dirname "$0")" && pwd)/npm/axe # the version, and its hash
-axe=$(sed -n 's|.*"axe-core": "\(.*\)".*|\1|p' "$lock/package.json")
+. "$(dirname "$0")/npm.sh"
 
 wanted=chromium-headless-shell
 [ "${1:-}" = whole ] && wanted=chromium
@@ -38,19 +37,5 @@ found "${browsers[@]}" || {
 	exit 1
 }
 
-folder=$(cd "$(dirname "$0")/.." && pwd)/.tools
-there() { grep -qF "\"version\": \"$axe\"" "$folder/axe/node_modules/axe-core/package.json" 2>/dev/null; }
-there && exit
-command -v npm >/dev/null || { echo "npm is missing, by which axe-core comes: install Node.js 20 or newer with npm" >&2; exit 1; }
-mkdir -p "$folder"
-new=$(mktemp -d "$folder/.axe.XXXXXX") # so that it is there in whole or not at all
-echo "installing axe-core $axe" >&2
-cp "$lock/"package*.json "$new/"
-if ! npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --no-update-notifier >"$new/install.log" 2>&1 </dev/null; then
-	tail -n 3 "$new/install.log" >&2
-	rm -rf "$new"
-	exit 1
-fi
-rm -rf "$folder/axe"
-mv "$new" "$folder/axe"
-there
+axe=$(dirname "$0")/../.tools/axe
+npm_installed axe "$axe" || npm_install axe "$axe"

@@ -6,37 +6,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 interlude=$(realpath "$1")
 tools=$PWD/.tools/scan
-lock=$PWD/.ci/npm/scan # the versions of all packages, and their hashes
+. .ci/npm.sh
 package=@mdn/mdn-http-observatory
-version=$(sed -n "s|.*\"$package\": \"\(.*\)\".*|\1|p" "$lock/package.json")
 observatory=$tools/node_modules/$package
 fail() { echo "scan: $*" >&2; exit 1; }
 
 for need in curl node npm; do
 	command -v $need >/dev/null || fail "$need is missing: install curl and Node.js 20 or newer with npm"
 done
-there() {
-	grep -qF "\"version\": \"$version\"" "$observatory/package.json" 2>/dev/null &&
-		[ -e "$observatory/conf/hsts-preload.json" ]
-}
-if ! there; then
-	mkdir -p .tools
-	new=$(mktemp -d "$PWD/.tools/.scan.XXXXXX") # so that it is there in whole or not at all
-	echo "installing $package@$version" >&2
-	quiet=(--no-audit --no-fund --no-update-notifier)
-	cp "$lock/"package*.json "$new/"
-	if ! npm ci --prefix "$new" --ignore-scripts --omit=optional "${quiet[@]}" \
-		>"$new.log" 2>&1 </dev/null; then
-		tail -n 3 "$new.log" >&2
-		rm -rf "$new" "$new.log"
-		fail "npm cannot install $package@$version: see above"
-	fi
-	# Its install script would download the list of sites that browsers reach by TLS alone. This machine is not on it.
-	echo '{}' >"$new/node_modules/$package/conf/hsts-preload.json"
-	rm -rf "$tools" "$new.log"
-	mv "$new" "$tools"
-	there || fail "npm has installed another version than $package@$version"
-fi
+# finish makes a file that an install script would download: the list of sites that browsers reach by TLS alone.
+finish() { echo '{}' >"node_modules/$package/conf/hsts-preload.json"; }
+npm_installed scan "$tools" || npm_install scan "$tools" ci --ignore-scripts --omit=optional || exit
 if ! command -v wapiti >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends wapiti >/dev/null 2>&1 </dev/null || true
 fi

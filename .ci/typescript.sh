@@ -9,36 +9,14 @@ source=$PWD/examples/desk/client.ts
 to=${1:-}
 [ -z "$to" ] || { mkdir -p "$to" && to=$(cd "$to" && pwd); }
 tools=$PWD/.tools/typescript
-lock=$PWD/.ci/npm/typescript # the versions of all packages, and their hashes
-packages=$(sed -n 's|^    "\(.*\)": "\(.*\)".*|\1@\2|p' "$lock/package.json" | tr '\n' ' ')
+. .ci/npm.sh
 fail() { echo "typescript: $*" >&2; exit 1; }
 
 for need in node npm; do
 	command -v $need >/dev/null || fail "$need is missing: install Node.js 20 or newer with npm"
 done
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || fail "node is $(node --version): install Node.js 20 or newer"
-# installed succeeds if all packages are installed in these versions.
-installed() {
-	local package
-	for package in $packages; do
-		grep -qF "\"version\": \"${package##*@}\"" "$tools/node_modules/${package%@*}/package.json" 2>/dev/null || return
-	done
-}
-if ! installed; then
-	mkdir -p .tools
-	new=$(mktemp -d "$PWD/.tools/.typescript.XXXXXX") # moved at the end: all packages are installed, or none
-	echo "installing $packages" >&2
-	cp "$lock/"package*.json "$new/"
-	if ! npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --no-update-notifier \
-		>"$new.log" 2>&1 </dev/null; then
-		tail -n 3 "$new.log" >&2
-		rm -rf "$new" "$new.log"
-		fail "npm cannot install $packages: see above"
-	fi
-	rm -rf "$tools" "$new.log"
-	mv "$new" "$tools"
-	installed || fail "npm has installed other versions than $packages"
-fi
+npm_installed typescript "$tools" || npm_install typescript "$tools" || exit
 
 dir=$(mktemp -d)
 server=
