@@ -16,3 +16,8 @@ func TestStorePassesTheSuite(t *testing.T) {
 		},
 	}.Run(t)
 }
+
+// Stores of other authors have at least Open.
+func TestSuiteNeedsOnlyOpen(t *testing.T) {
+	storetest.Run(t, func(testing.TB) store.Store { return memory.New() })
+}

@@ -122,4 +122,9 @@ var lostCases = []promised{
 			}
 		}),
 	},
+	{
+		"lost/an entry of the index of votes",
+		"Each vote on any settled question is found by its key also if the store has lost a row of its index (C5).",
+		eachEnd(func(w *world, id string, last bool) { manyVotes(w, id, func() { w.lose(Votes, id, last) }) }),
+	},
 }

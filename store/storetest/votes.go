@@ -97,41 +97,9 @@ var voteCases = []promised{
 	},
 	{
 		"votes/a key is found among many votes",
-		"Each vote on any settled question is found by its key, also where votes have no keys, a person has " +
-			"rejected, or the store has lost a row of its index; a pruned run leaves none (C5, K5, I9).",
-		eachEnd(func(w *world, id string, last bool) {
-			r := w.running(id)
-			for i := range 4 {
-				asked := severalDecide(Asked(r, w.tick(), false, w.now), 3)
-				number := asked.Run.Open[0].ID
-				r = w.commit(asked)
-				r = w.commit(Voted(r, w.tick(), number, "ada", fmt.Sprint("a", i)))
-				r = w.commit(Voted(r, w.tick(), number, "bob", ""))
-				w.commit(Answered(r, w.tick(), fmt.Sprint("reply", i)))
-				r = w.start("n")
-			}
-			found := func() {
-				for _, s := range []store.Store{w.store, w.also()} {
-					for i := range 4 {
-						got, err := s.Voted(w.ctx, id, fmt.Sprint("a", i))
-						require.NoError(w, err)
-						require.Equal(w, i+1, got.Question.ID)
-					}
-					for _, key := range []string{"", "a", "a4", "reply1"} {
-						require.ErrorIs(w, second(s.Voted(w.ctx, id, key)), store.ErrNotFound, "key %q", key)
-					}
-				}
-			}
-			found()
-			w.lose(Votes, id, last)
-			found()
-			w.commit(ended(r, w.tick(), "canceled"))
-			_, err := w.store.Prune(w.ctx, w.tick(), 10)
-			require.NoError(w, err)
-			r = w.running(id)
-			require.ErrorIs(w, second(w.store.Voted(w.ctx, id, "a1")), store.ErrNotFound)
-			w.commit(ended(r, w.tick(), "canceled"))
-		}),
+		"Each vote on any settled question is found by its key, also where votes have no keys or a person has " +
+			"rejected; a pruned run leaves none (C5, K5, I9).",
+		func(w *world) { manyVotes(w, "r", func() {}) },
 	},
 	{
 		"votes/a record that contradicts its votes is refused",
@@ -284,4 +252,39 @@ func (w *world) isAsked(run string, people ...string) (asked []bool) {
 		asked = append(asked, len(page.Runs) == 1 && page.Runs[0].ID == run)
 	}
 	return asked
+}
+
+// manyVotes finds votes on several questions by their keys, before and after lose.
+func manyVotes(w *world, id string, lose func()) {
+	r := w.running(id)
+	for i := range 4 {
+		asked := severalDecide(Asked(r, w.tick(), false, w.now), 3)
+		number := asked.Run.Open[0].ID
+		r = w.commit(asked)
+		r = w.commit(Voted(r, w.tick(), number, "ada", fmt.Sprint("a", i)))
+		r = w.commit(Voted(r, w.tick(), number, "bob", ""))
+		w.commit(Answered(r, w.tick(), fmt.Sprint("reply", i)))
+		r = w.start("n")
+	}
+	found := func() {
+		for _, s := range []store.Store{w.store, w.also()} {
+			for i := range 4 {
+				got, err := s.Voted(w.ctx, id, fmt.Sprint("a", i))
+				require.NoError(w, err)
+				require.Equal(w, i+1, got.Question.ID)
+			}
+			for _, key := range []string{"", "a", "a4", "reply1"} {
+				require.ErrorIs(w, second(s.Voted(w.ctx, id, key)), store.ErrNotFound, "key %q", key)
+			}
+		}
+	}
+	found()
+	lose()
+	found()
+	w.commit(ended(r, w.tick(), "canceled"))
+	_, err := w.store.Prune(w.ctx, w.tick(), 10)
+	require.NoError(w, err)
+	r = w.running(id)
+	require.ErrorIs(w, second(w.store.Voted(w.ctx, id, "a1")), store.ErrNotFound)
+	w.commit(ended(r, w.tick(), "canceled"))
 }

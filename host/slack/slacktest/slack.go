@@ -75,8 +75,9 @@ func New(tb testing.TB) *Slack {
 	tb.Helper()
 	s := &Slack{triggers: make(map[string]string), modals: make(map[string]View), calls: make(map[string]int),
 		ready: make(chan struct{}), changed: make(chan struct{})}
-	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = s.server.URL + "/api/"
+	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.URL = "http://" + s.server.Listener.Addr().String() + "/api/"
+	s.server.Start() // the handler reads both fields
 	tb.Cleanup(func() {
 		s.Drop()
 		s.server.Close()
