@@ -37,7 +37,8 @@ func (c *soundness) waiting() {
 }
 
 // endings: a run that fails or is canceled has a code, no other has; a terminal state holds no
-// slot; exactly one event reports a change of state, and nothing else.
+// slot, and without a change of state the slot stays as it is; exactly one event reports a change of
+// state, and nothing else.
 func (c *soundness) endings() {
 	for _, t := range c.l.Transitions {
 		fails := c.l.Terminal(t.To) && t.To != "succeeded"
@@ -49,6 +50,9 @@ func (c *soundness) endings() {
 		}
 		if c.l.Terminal(t.To) && t.Slot != "release" {
 			c.faultf("%s: a terminal run keeps its slot", t.ID)
+		}
+		if t.From == t.To && t.Slot != "keep" {
+			c.faultf("%s: its slot changes, and its state does not", t.ID)
 		}
 		reported := 0
 		for _, e := range t.Emits {

@@ -118,10 +118,14 @@ func read(t testing.TB, log string, lenient bool) Report {
 	return report
 }
 
-// lowestProtocol is the version that the members of an event need.
+// lowestProtocol is the version that an event without an incarnation needs.
 func lowestProtocol(typ string, data map[string]any) string {
 	l := contract.Load()
+	trigger, _ := data["trigger"].(string)
 	for _, e := range slices.Backward(l.Extensions) { // the latest version comes last
+		if slices.Contains(e.Types, typ) || slices.Contains(e.Triggers, trigger) {
+			return e.Protocol
+		}
 		for _, m := range e.Members {
 			if of, member := contract.SplitMember(m); of == typ && data[member] != nil {
 				return e.Protocol
@@ -156,8 +160,8 @@ func TestLenientForgivesMissingMembers(t *testing.T) {
 					e.change(a, func(in map[string]any, name string) {
 						change(in, name)
 						n++
-						if data, ok := e.whole["data"].(map[string]any); ok && raises(a.Type, a.Member) {
-							e.whole["protocol_version"] = lowestProtocol(a.Type, data)
+						if data, ok := e.whole["data"].(map[string]any); ok && (name == "meta" || raises(a.Type, a.Member)) {
+							e.whole["protocol_version"] = lowestProtocol(e.whole["type"].(string), data)
 						}
 					})
 				})

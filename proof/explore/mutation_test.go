@@ -79,12 +79,7 @@ var survivors = map[string]string{
 	"TR-01 in spite of held": "stores do not let a held run be claimed, whatever the arrow says",
 	"TR-01 in spite of budget_spent": "a run is held for its budget in the commit that would let it start, and TR-01 " +
 		"refuses held runs already",
-	"TR-28 slot release": "only runs without a slot are held",
-	"TR-23 slot release": "a parked resumable run has no slot to free",
-	"TR-24 slot release": "a held run has no slot to free",
-	"TR-25 slot release": "a held run has no slot to free",
-	"TR-01 slot keep":    "the claim gives the slot, whatever the arrow says of it",
-	"TR-14 slot release": "a resumable run that waits has no slot to free",
+	"TR-01 slot keep": "the claim gives the slot, whatever the arrow says of it",
 	"TR-14 without handle_present": "a resumable run parks with its handle only (TR-02), so there is none without " +
 		"that waits",
 	"TR-18 dropped": "nothing in the library uses it; see Explained",

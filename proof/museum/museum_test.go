@@ -1,12 +1,23 @@
 package main
 
 import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/interlude-go/interlude/proof/checkout"
 )
@@ -101,7 +112,7 @@ type T int
 	}
 }
 
-// Most bugs do not need a separate program.
+// Most bugs do not need a separate program, and these compile.
 func TestMostBugsAreWovenIn(t *testing.T) {
 	root, err := checkout.Root()
 	require.NoError(t, err)
@@ -110,4 +121,45 @@ func TestMostBugsAreWovenIn(t *testing.T) {
 	w, err := newWeave(root, bugs)
 	require.NoError(t, err)
 	require.Greater(t, len(w.bugs), len(bugs)*3/4)
+
+	texts, err := w.woven()
+	require.NoError(t, err)
+	folders := map[string]bool{"os": true} // which the bugs import
+	for name := range texts {
+		folders["./"+path.Dir(name)] = true
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedCompiledGoFiles |
+		packages.NeedImports | packages.NeedDeps | packages.NeedExportFile | packages.NeedTypesSizes, Dir: root},
+		slices.Collect(maps.Keys(folders))...)
+	require.NoError(t, err)
+	exports := make(map[string]string)
+	packages.Visit(loaded, nil, func(p *packages.Package) { exports[p.PkgPath] = p.ExportFile })
+	fset := token.NewFileSet()
+	compiled := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	for _, p := range loaded {
+		var files []*ast.File
+		in := ""
+		add := func(name string, text any) {
+			file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			files = append(files, file)
+		}
+		for _, name := range p.CompiledGoFiles {
+			inTree, err := filepath.Rel(root, name)
+			require.NoError(t, err)
+			if text, woven := texts[filepath.ToSlash(inTree)]; woven {
+				in = path.Dir(filepath.ToSlash(inTree))
+				add(name, text)
+			} else {
+				add(name, nil)
+			}
+		}
+		if in != "" {
+			add("museum_bug.go", texts[path.Join(in, "museum_bug.go")])
+			_, err := (&types.Config{Importer: compiled, Sizes: p.TypesSizes}).Check(p.PkgPath, fset, files, nil)
+			require.NoError(t, err)
+			delete(folders, "./"+in)
+		}
+	}
+	require.Len(t, folders, 1, "other packages that have bugs are not compiled on this system")
 }
