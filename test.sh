@@ -15,6 +15,9 @@ sequential=(./cmd/internal/command ./cmd/internal/terminal ./contract/check ./ho
 	./proof/licences ./proof/systems ./slots ./store/internal/entry)
 # interlude-bench measures what other tests check with the detector.
 measuring=(./cmd/interlude-bench)
+# The code of these packages runs with the detector in tests of others, such as ./lifecycle and ./host/web; their own
+# tests have the detector in .ci/search.
+elsewhere=(./contract ./contract/audit ./contract/explain ./contract/fcmp ./contract/gen ./internal/schema ./proof/page)
 skip=()
 [[ " $* " == *" -run"* ]] || skip=(-skip '^TestStories$')
 . .ci/race.sh
@@ -37,6 +40,9 @@ unwatched() {
 		./store/sqlite ./store/postgres
 }
 
+# page tests the page in a browser. In full its tests are a part of .ci/search.
+page() { go test "$small" -timeout 20m -short "$@" ./proof/page; }
+
 # outside tests engine/adk, which needs a newer Go than the others and is not in the workspace. What both import is
 # compiled once: flags and versions are the same.
 outside() {
@@ -54,31 +60,32 @@ outside() {
 # workspace.
 modules=()
 while read -r module; do modules=("$module/..." ${modules[@]+"${modules[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
-packages=(./store/postgres/... ./engine/acp/... ./proof/page ./engine/agents/... ./lifecycle)
+packages=(./store/postgres/... ./engine/acp/... ./engine/agents/... ./lifecycle)
 tested=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${modules[@]}") # its failure ends the script, unlike below
-while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$tested" | grep -vxFf <(printf '%s\n' "${sequential[@]}" "${measuring[@]}"))
+while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$tested" | grep -vxFf <(printf '%s\n' "${sequential[@]}" "${measuring[@]}" "${elsewhere[@]}"))
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
-# Many tests wait for other processes and for disks: two packages more than there are processors keep these busy, and
-# so do the tests without the detector, which run at the same time. Their output comes at the end.
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+# Many tests wait for other processes and for disks: one package more than there are processors keeps these busy, and so
+# do the tests without the detector, which run at the same time. Their output comes at the end.
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
 set -m # each has a process group, to which signals are passed on
-(unwatched "$@"; outside "$@") >"$output" 2>&1 &
+page "$@" >"$output/page" 2>&1 &
+page=$!
+(unwatched "$@"; outside "$@") >"$output/unwatched" 2>&1 &
 unwatched=$!
-go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
+go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
 watched=$!
 set +m
 stop() {
-	kill "-$1" -- -$unwatched -$watched 2>/dev/null || true
+	kill "-$1" -- -$page -$unwatched -$watched 2>/dev/null || true
 	wait
-	cat "$output"
+	cat "$output"/*
 	exit 1
 }
 for signal in INT QUIT TERM; do trap "stop $signal" $signal; done
 status=0
-wait $watched || status=$?
-wait $unwatched || status=$?
-cat "$output"
+for tests in $watched $unwatched $page; do wait $tests || status=$?; done
+cat "$output"/*
 exit $status
