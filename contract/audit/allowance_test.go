@@ -160,7 +160,8 @@ func TestLenientForgivesMissingMembers(t *testing.T) {
 					e.change(a, func(in map[string]any, name string) {
 						change(in, name)
 						n++
-						if data, ok := e.whole["data"].(map[string]any); ok && (name == "meta" || raises(a.Type, a.Member)) {
+						data, ok := e.whole["data"].(map[string]any)
+						if ok && (name == "meta" || raises(a.Type, a.Member)) {
 							e.whole["protocol_version"] = lowestProtocol(e.whole["type"].(string), data)
 						}
 					})

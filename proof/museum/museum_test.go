@@ -135,7 +135,9 @@ func TestMostBugsAreWovenIn(t *testing.T) {
 	exports := make(map[string]string)
 	packages.Visit(loaded, nil, func(p *packages.Package) { exports[p.PkgPath] = p.ExportFile })
 	fset := token.NewFileSet()
-	compiled := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	compiled := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	for _, p := range loaded {
 		var files []*ast.File
 		in := ""
