@@ -56,18 +56,18 @@ outside() {
 	fi
 }
 
-# The slowest modules run first, so that none runs alone at the end. The others run in the reverse order of the
+# The slowest packages run first, so that none runs alone at the end. The others run in the reverse order of the
 # workspace.
 modules=()
 while read -r module; do modules=("$module/..." ${modules[@]+"${modules[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
-packages=(./store/postgres/... ./engine/acp/... ./engine/agents/... ./lifecycle)
+packages=(./store/postgres/... ./engine/acp/... ./cmd/interlude ./lifecycle ./engine/agents/...)
 tested=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${modules[@]}") # its failure ends the script, unlike below
 while read -r folder; do packages+=("$folder"); done < <(sed "s|^$PWD|.|" <<<"$tested" | grep -vxFf <(printf '%s\n' "${sequential[@]}" "${measuring[@]}" "${elsewhere[@]}"))
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
-# Many tests wait for other processes and for disks: one package more than there are processors keeps these busy, and so
-# do the tests without the detector, which run at the same time. Their output comes at the end.
+# Many tests wait for other processes and for disks: two packages more than there are processors keep these busy, and
+# so do the tests without the detector, which run at the same time. Their output comes at the end.
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 set -m # each has a process group, to which signals are passed on
@@ -75,7 +75,7 @@ page "$@" >"$output/page" 2>&1 &
 page=$!
 (unwatched "$@"; outside "$@") >"$output/unwatched" 2>&1 &
 unwatched=$!
-go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
+go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
 watched=$!
 set +m
 stop() {
