@@ -62,7 +62,7 @@ package_lives() {
 
 	dpkg-deb -R "$1" "$dir/next"
 	sed -i "s/^Version: .*/Version: $plain+1/" "$dir/next/DEBIAN/control"
-	dpkg-deb --root-owner-group -b "$dir/next" "$dir/next.deb" >/dev/null
+	dpkg-deb --root-owner-group -Zgzip -z1 -b "$dir/next" "$dir/next.deb" >/dev/null
 	echo "# mine" >>"$settings_file"
 	debian -i "$dir/next.deb"
 	[ "$(dpkg-query --admindir="$fresh/var/lib/dpkg" -W -f '${Version}' interlude)" = "$plain+1" ] || fail "no upgrade"

@@ -61,7 +61,7 @@ func pack(archive, folder string, at time.Time) error {
 type adder func(name string, mode fs.FileMode, size int64) (io.Writer, error)
 
 func newTar(out io.Writer, at time.Time) (adder, func() error) {
-	compressed, _ := gzip.NewWriterLevel(out, gzip.BestCompression) // the level is valid
+	compressed := gzip.NewWriter(out)
 	files := tar.NewWriter(compressed)
 	add := func(name string, mode fs.FileMode, size int64) (io.Writer, error) {
 		return files, files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size,
