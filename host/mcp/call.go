@@ -188,8 +188,13 @@ func (c *call) follow(ctx context.Context) (v front.View, _ error) {
 	token := c.params.GetProgressToken()
 	for step, err := range c.FollowUntil(limit, c.run, c.cursor, c.enough) {
 		switch {
-		case err != nil && limit.Err() != nil && ctx.Err() == nil && v.Run.ID != "":
-			return v, nil // the time to hold the call is over
+		case err != nil && limit.Err() != nil && ctx.Err() == nil: // the time to hold the call is over
+			if v.Run.ID == "" { // reading the run took longer: an error would have the client start another one
+				v, err = c.Load(ctx, c.run)
+				c.view = v
+				return v, err
+			}
+			return v, nil
 		case err != nil:
 			return v, err
 		case step.View != nil:

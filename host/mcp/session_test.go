@@ -612,7 +612,8 @@ func TestL2FunctionsOfTheHostFailTheirRequestOnly(t *testing.T) {
 			}
 			return spec(ctx, by, arguments)
 		}
-		s, err := mcp.New(mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{tool}, Hold: time.Millisecond,
+		// The time to hold the call ends before the run is read.
+		s, err := mcp.New(mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{tool}, Hold: time.Nanosecond,
 			Logger: slog.New(slog.DiscardHandler), Identify: func(r *http.Request) (lifecycle.Actor, error) {
 				if r.Header.Get("Authorization") == "Bearer eve" {
 					fail()
