@@ -3,4 +3,4 @@
 package contract_test
 
 // eachMutant is the number of mutants per tried one. .ci/search tries all.
-const eachMutant = 5
+const eachMutant = 10

@@ -32,7 +32,7 @@ import (
 )
 
 // kills is the number of kills: all in .ci/search, and fewer under the race detector in .ci/run.
-var kills = 200 / sample.Raced(5)
+var kills = 200 / sample.Raced(10)
 
 // E7, I6, I9: hosts and agents are killed many times at random moments, while agents start children
 // that ignore TERM, and some that leave their group. In the end every run has come to its end, and
