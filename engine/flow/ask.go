@@ -88,13 +88,13 @@ func Approve(c *Ctx, name string, q engine.Question) (json.RawMessage, error) {
 	return a.Approved(q)
 }
 
-// usable returns an error if the question would be asked without its Schema or its Subject.
+// usable returns an error if the question is invalid, or would be asked without its Subject.
 func usable(q engine.Question) error {
-	if len(q.Schema) == 0 && q.Subject == nil {
+	if q.Subject == nil {
 		return q.Validate()
 	}
 	asked, diagnostics := interaction.Normalize(q)
-	if (asked.Subject == nil) == (q.Subject == nil) {
+	if asked.Subject != nil {
 		return q.Validate()
 	}
 	var reasons []string

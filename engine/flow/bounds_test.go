@@ -224,6 +224,7 @@ func TestM1PausesOfAStep(t *testing.T) {
 		"set":    {flow.Policy{Retries: 3, Backoff: 2 * time.Second, MaxBackoff: 7 * time.Second}, seconds(2, 4, 7)},
 		"longer": {flow.Policy{Retries: 2, Backoff: 3 * time.Second, MaxBackoff: time.Second}, seconds(3, 3)},
 		"many":   {flow.Policy{Retries: 2, Timeout: -1}, seconds(1, 2)},
+		"odd":    {flow.Policy{Retries: 2, Backoff: 1, MaxBackoff: 3}, []time.Duration{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -459,6 +459,7 @@ type family struct {
 
 	refusal error // of each child
 	end     engine.ChildEnd
+	undone  int
 }
 
 func (f *family) Spawn(_ context.Context, c engine.Child) (string, error) {
@@ -472,6 +473,7 @@ func (f *family) OpenChildren(context.Context) ([]string, error) { return nil, n
 func (f *family) runTurn(t *testing.T) (engine.Outcome, error) {
 	t.Helper()
 	return flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+		c.Defer("undo", func(context.Context) error { f.undone++; return nil })
 		text, err := flow.Run[string](c, "kid", engine.Child{Prompt: "x"})
 		if err != nil {
 			return "", err
@@ -480,12 +482,63 @@ func (f *family) runTurn(t *testing.T) (engine.Outcome, error) {
 	}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, f)
 }
 
-// M3: a refused child fails the run and names its place; a turn that is over does not.
+// M3: a refused child fails the run and names its place; a turn that is over, and a refusal that is
+// not final, do not fail it.
 func TestM3WhyAChildIsNotStarted(t *testing.T) {
-	_, err := (&family{refusal: engine.ErrTooManyChildren}).runTurn(t)
+	f := &family{refusal: engine.ErrTooManyChildren}
+	_, err := f.runTurn(t)
 	require.ErrorContains(t, err, `spawn "kid" at 1: engine: too many runs in a tree`)
-	_, err = (&family{refusal: engine.ErrStale}).runTurn(t)
-	require.ErrorIs(t, err, engine.ErrStale, "it is that of the turn")
+	require.Equal(t, 1, f.undone)
+	for _, refusal := range []error{engine.ErrStale, engine.Later(time.Hour, "busy")} {
+		f := &family{refusal: refusal}
+		_, err = f.runTurn(t)
+		require.Equal(t, refusal, err)
+		require.Zero(t, f.undone)
+	}
+}
+
+// crowd is a run with many children, all of them open.
+type crowd struct {
+	desk
+
+	children     []string
+	reads, lists int
+}
+
+func (d *crowd) Spawn(_ context.Context, c engine.Child) (string, error) {
+	d.children = append(d.children, c.Key)
+	return c.Key, nil
+}
+
+func (d *crowd) ChildEnd(context.Context, string) (*engine.ChildEnd, error) {
+	d.reads++
+	return nil, nil //nolint:nilnil // the child is open
+}
+
+func (d *crowd) OpenChildren(context.Context) ([]string, error) {
+	d.lists++
+	return d.children, nil
+}
+
+// M3: up to eight open children are read one by one, and more of them all at once.
+func TestM3HowOpenChildrenAreRead(t *testing.T) {
+	for n, want := range map[int][2]int{1: {1, 0}, 8: {8, 0}, 9: {8, 1}, 100: {8, 1}} {
+		d := new(crowd)
+		_, err := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+			var children []flow.Child
+			for range n {
+				child, err := flow.Spawn(c, "kid", engine.Child{Prompt: "x"})
+				if err != nil {
+					return "", err
+				}
+				children = append(children, child)
+			}
+			_, err := flow.WaitAny(c, children...)
+			return "", err
+		}).RunTurn(t.Context(), engine.Turn{RunID: "r"}, d)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]int{d.reads, d.lists}, "%d children", n)
+	}
 }
 
 // M3: a result of up to 16 KiB is copied into the journal; a larger one is read from the child's

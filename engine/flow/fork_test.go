@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -285,4 +286,37 @@ func TestN11AForkOfAFunctionAsksApprovalsAgain(t *testing.T) {
 			require.Equal(t, "Pay?", again.Open[0].Prompt, "a fork of the fork asks, too")
 		}
 	})
+}
+
+// N11: a fork's journal loses the answers that the source got and the fork does not inherit; all
+// other entries stay.
+func TestN11WhichAnswersAreWithheld(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	answer := func(path string, number int, at time.Time) engine.JournalEntry {
+		body, err := json.Marshal([]engine.Answer{{ID: number, Resolution: engine.UserReply, AcceptedAt: at}})
+		require.NoError(t, err)
+		return engine.JournalEntry{Path: path, Name: "q", Type: "ask", Body: body}
+	}
+	record := func(number int, ref string) engine.Record {
+		q := engine.Question{ID: number, Ref: ref}
+		return engine.Record{Question: q, Resolution: engine.UserReply, ResolvedAt: at}
+	}
+	withheld := []engine.Record{record(1, "of an agent"), record(2, "flow 9 0 gone"), record(3, "flow 1 0 s"),
+		record(4, "flow 2 0 q"), record(5, "flow 3 0 q"), record(6, "flow 4 0 q")}
+	d := &desk{entries: []engine.JournalEntry{{Path: "1", Name: "s", Type: "step", Body: []byte(`{"value":1}`)},
+		answer("2", 4, at.Add(time.Hour)), answer("3", 8, at), answer("4", 6, at)}}
+	o, err := flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+		if err := stepOf(2)(c); err != nil {
+			return "", err
+		}
+		for _, prompt := range []string{"changed by another answer", "of another question", "withheld"} {
+			if _, err := flow.Ask[string](c, "q", ask(prompt)); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	}).RunTurn(t.Context(), engine.Turn{RunID: "r", Withheld: withheld}, d)
+	require.NoError(t, err)
+	require.Len(t, o.Questions, 1)
+	require.Equal(t, "withheld", o.Questions[0].Prompt)
 }

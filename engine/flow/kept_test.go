@@ -174,6 +174,7 @@ func TestN2AQuestionThatCannotGiveTheTypeIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	unnamed := approval
 	unnamed.Subject = &engine.Subject{}
+	anyApproval := engine.Question{Kind: engine.Approval, Prompt: "?"}
 	for name, test := range map[string]struct {
 		use    func(c *flow.Ctx) error
 		reason string
@@ -181,6 +182,7 @@ func TestN2AQuestionThatCannotGiveTheTypeIsRefused(t *testing.T) {
 		"a bool of a confirm":        {asking[bool](confirm), "a question without a Schema gives a text, not a bool"},
 		"a struct of a text":         {asking[out](ask("?")), "without a Schema gives a text, not a flow_test.out"},
 		"a struct of an approval":    {asking[out](approval), "an approval cannot give a flow_test.out; use Approve"},
+		"a bool of any approval":     {asking[bool](anyApproval), "an approval cannot give a bool"},
 		"a bool of an object":        {asking[bool](form(`{"type":"object"}`)), "gives a value of the type object"},
 		"a struct of a boolean":      {asking[out](form(`{"type":"boolean"}`)), "gives a value of the type boolean"},
 		"a struct of no JSON":        {asking[out](form(`{`)), "question \"q\" at 1 is not asked"},

@@ -206,7 +206,9 @@ func TestN11AnAnswerIsOfTheQuestionThatWasAsked(t *testing.T) {
 func TestM2AnAnswerOfAnEarlierReleaseIsUsed(t *testing.T) {
 	d := &desk{entries: []engine.JournalEntry{{Path: "1", Name: "q", Type: "ask",
 		Body: []byte(`[{"interaction_id":1,"resolution_mode":"user_reply","text":"yes","accepted_at":"2026-01-01T00:00:00Z"}]`)}}}
-	o, err := d.turn(t, func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", ask("Go?")) })
+	f := func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", ask("Go?")) }
+	unread := pastQuestion{err: errors.New("it is read")}
+	o, err := flow.New("f", f).RunTurn(t.Context(), engine.Turn{RunID: "r", History: unread}, d)
 	require.NoError(t, err)
 	require.Equal(t, "yes", o.FinalText)
 }
@@ -266,6 +268,8 @@ func TestN11TheQuestionOfAnAnswerIsRead(t *testing.T) {
 	turn := engine.Turn{RunID: "r", Answers: []engine.Answer{{ID: 3, Ref: "flow 1 0 q", Text: "yes"}}}
 	asked := ask("Old?")
 	asked.ID, asked.Ref = 3, "flow 1 0 q"
+	elsewhere := asked
+	elsewhere.Ref = "flow 2 0 q"
 	away := errors.New("away")
 	f := flow.New("f", func(c *flow.Ctx, prompt string) (string, error) {
 		return flow.Ask[string](c, "q", ask(prompt))
@@ -273,17 +277,19 @@ func TestN11TheQuestionOfAnAnswerIsRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt    string
 		inherited []engine.Record
+		past      engine.Question
 		err       error
 		says      string
 	}{
-		"inherited":     {"New?", []engine.Record{{Question: asked}}, away, `question 3 "Old?" had the digest`},
-		"the same":      {"Old?", []engine.Record{{Question: asked}}, away, ""},
-		"read":          {"New?", nil, nil, `question 3 "Old?" had the digest`},
-		"read the same": {"Old?", nil, nil, ""},
-		"away":          {"Old?", nil, away, "away"},
+		"inherited":     {"New?", []engine.Record{{Question: asked}}, asked, away, `question 3 "Old?" had the digest`},
+		"the same":      {"Old?", []engine.Record{{Question: asked}}, asked, away, ""},
+		"read":          {"New?", nil, asked, nil, `question 3 "Old?" had the digest`},
+		"read the same": {"Old?", nil, asked, nil, ""},
+		"another place": {"New?", nil, elsewhere, nil, ""},
+		"away":          {"Old?", nil, asked, away, "away"},
 	} {
 		turn.Prompt, turn.Inherited = c.prompt, c.inherited
-		turn.History = pastQuestion{engine.Record{Question: asked}, c.err}
+		turn.History = pastQuestion{engine.Record{Question: c.past}, c.err}
 		o, err := f.RunTurn(t.Context(), turn, &desk{})
 		if c.says != "" {
 			require.ErrorContains(t, err, c.says, name)

@@ -221,3 +221,17 @@ func TestM1ALoopThatIgnoresErrorsEnds(t *testing.T) {
 		}
 	}
 }
+
+// M1: a thousand calls after the end of a turn return its error, and the next one ends the goroutine.
+func TestM1HowManyCallsAreRefused(t *testing.T) {
+	made := 0
+	_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+		for err := c.Sleep(time.Hour); made < 10_000; made++ {
+			require.ErrorIs(t, err, flow.ErrTurnOver)
+			err = c.Sleep(time.Hour)
+		}
+		return "", nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1000, made)
+}

@@ -343,3 +343,88 @@ func TestM1BranchesHaveTransactionsAtTheSameTime(t *testing.T) {
 		require.Equal(t, 6, d.begun)
 	})
 }
+
+// journaled is a desk with transactions, the first of which fail.
+type journaled struct {
+	desk
+
+	err   error // of each call of AppendIn
+	fails int   // how many transactions are rolled back after the write
+	begun int
+	first []int // the writes before the first transaction
+}
+
+func (j *journaled) AppendIn(ctx context.Context, transaction func(func(context.Context, any,
+	...engine.JournalEntry) error) error) error {
+	if j.begun++; j.begun == 1 {
+		j.first = slices.Clone(j.writes)
+	}
+	if j.err != nil {
+		return j.err
+	}
+	var written []engine.JournalEntry
+	err := transaction(func(_ context.Context, _ any, entries ...engine.JournalEntry) error {
+		written = entries
+		return nil
+	})
+	if err == nil && j.begun <= j.fails {
+		err = errTx
+	}
+	if err == nil {
+		err = j.Append(ctx, written...)
+	}
+	return err
+}
+
+// stepIn is a turn with an answered question and a step in a transaction, whose result has this size.
+func (j *journaled) stepIn(t *testing.T, size, retries int) (engine.Outcome, error) {
+	t.Helper()
+	in := func(_ context.Context, do func(tx int, view any) error) error { return do(0, nil) }
+	return flow.New("f", func(c *flow.Ctx, _ string) (string, error) {
+		if _, err := flow.Ask[string](c, "q", ask("?")); err != nil {
+			return "", err
+		}
+		return flow.StepIn(c, "s", in, func(context.Context, int) (string, error) {
+			return strings.Repeat("x", size), nil
+		}, flow.Policy{Retries: retries, Backoff: 1, MaxBackoff: 1})
+	}).RunTurn(t.Context(), engine.Turn{RunID: "r", Answers: []engine.Answer{{ID: 1, Ref: "flow 1 0 q"}}}, j)
+}
+
+// M1: pending entries are stored before a transaction of the host begins, because its rollback would
+// lose them. An error of the journal is not an error of the step: it ends the turn without a retry.
+func TestM1ErrorsOfTheJournalInATransaction(t *testing.T) {
+	for _, why := range []error{engine.ErrStale, engine.ErrNoJournal, engine.ErrJournalFull} {
+		j := &journaled{err: why}
+		_, err := j.stepIn(t, 1, 3)
+		require.ErrorIs(t, err, why)
+		require.Equal(t, []int{1}, j.first, "the answer")
+		require.Len(t, j.entries, 1)
+		require.Equal(t, 1, j.begun)
+	}
+}
+
+// M1: a failed transaction does not use up the journal, in entries or bytes.
+func TestM1AFailedTransactionTakesNoRoom(t *testing.T) {
+	full := slices.Repeat([]engine.JournalEntry{{Path: "9", Type: "step", Body: make([]byte, 1<<20)}}, 63)
+	for name, test := range map[string]struct {
+		kept        []engine.JournalEntry
+		size, tries int // if each of the tries took room twice, there would not be enough
+	}{
+		"entries": {nil, 1, engine.MaxJournalEntries/2 + 2},
+		"bytes":   {full, 100 << 10, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := &journaled{desk: desk{entries: test.kept}, fails: test.tries - 1}
+				_, err := j.stepIn(t, test.size, test.tries)
+				if len(test.kept) > 0 {
+					require.ErrorContains(t, err, "the code ends before it") // it does not read these entries
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, test.tries, j.begun)
+				require.Len(t, j.entries[len(test.kept):], 2, "the answer and the result")
+			})
+		})
+	}
+}

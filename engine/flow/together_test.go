@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/flow"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // M1: a place asks one to MaxQuestions questions, and its reference is bounded.
@@ -71,6 +73,46 @@ func TestM1HowMuchAPlaceMayAsk(t *testing.T) {
 	require.ErrorContains(t, deep(branches, name+"n"), "nested too deeply in branches")
 }
 
+// M1: the path of a step is bounded.
+func TestM1HowDeepAStepMayBe(t *testing.T) {
+	const branches = 102
+	for before, ok := range map[int]bool{9: true, 99: false} { // the path begins with "10." or "100."
+		_, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) {
+			for range before {
+				if err := stepOf(1)(c); err != nil {
+					return "", err
+				}
+			}
+			into := stepOf(1)
+			for range branches {
+				inner := into
+				into = func(c *flow.Ctx) error { return flow.All(c, inner) }
+			}
+			return "", into(c)
+		})
+		if length := len(strconv.Itoa(before+1)+".b1.") + (branches-1)*len("1.b1.") + len("1"); ok {
+			require.Equal(t, engine.MaxJournalWord, length)
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, "is nested too deeply in branches")
+	}
+}
+
+// M1: the limit of questions that are asked together does not apply to a single one.
+func TestM1ASingleQuestionMayBeLarge(t *testing.T) {
+	q := ask("?")
+	q.Context = strings.Repeat("<", 32<<10) // six bytes each, as JSON
+	for range interaction.MaxOptions {
+		q.Options = append(q.Options, engine.Option{Label: strings.Repeat("<", interaction.MaxLabel)})
+	}
+	o, err := new(desk).turn(t, func(c *flow.Ctx, _ string) (string, error) { return flow.Ask[string](c, "q", q) })
+	require.NoError(t, err)
+	body, err := json.Marshal(o.Questions[0])
+	require.NoError(t, err)
+	require.Greater(t, len(body), engine.MaxTogether)
+}
+
 // M1: branches' questions are asked together in the branches' order, up to the maximum; those that
 // do not fit, have a rule, or come with one that has, are asked in a later turn.
 func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
@@ -91,7 +133,8 @@ func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 		"two have":      {[]place{{2, rule, false}, {2, rule, false}}, []string{"0", "1"}},
 		"too large": {[]place{{questions: 5, large: true}, {questions: 4, large: true}, {questions: 1, large: true}},
 			[]string{"02", "1"}},
-		"ten places": {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
+		"too large together": {slices.Repeat([]place{{questions: 3, large: true}}, 3), []string{"01", "2"}},
+		"ten places":         {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := func(c *flow.Ctx, _ string) (string, error) {
