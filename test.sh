@@ -24,6 +24,10 @@ skip=()
 # Each program with the race detector, a child process too, sleeps for a second before it exits, unless told otherwise.
 export GORACE="atexit_sleep_ms=20 ${GORACE:-}"
 
+# Only the race detector needs cgo. Without it, and the programs that tests build, are compiled as in a release.
+export CGO_ENABLED=0
+race+=(-exec "env CGO_ENABLED=0")
+
 # Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
 small="-ldflags=-s -w"
 
@@ -47,7 +51,7 @@ page() { go test "$small" -timeout 20m -short "$@" ./proof/page; }
 # compiled once: flags and versions are the same.
 outside() {
 	if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
-		(cd engine/adk && GOWORK=off go test "${race[@]}" "$small" -timeout 10m "$@" ./...)
+		(cd engine/adk && GOWORK=off CGO_ENABLED=1 go test "${race[@]}" "$small" -timeout 10m "$@" ./...)
 	elif [ "${CI:-}" = true ]; then
 		echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
 		return 1
@@ -75,7 +79,7 @@ page "$@" >"$output/page" 2>&1 &
 page=$!
 (unwatched "$@"; outside "$@") >"$output/unwatched" 2>&1 &
 unwatched=$!
-go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
+CGO_ENABLED=1 go test -p $(($(getconf _NPROCESSORS_ONLN) + 2)) "${race[@]}" "$small" ${tags[@]+"${tags[@]}"} -timeout 20m ${skip[@]+"${skip[@]}"} "$@" "${packages[@]}" &
 watched=$!
 set +m
 stop() {
