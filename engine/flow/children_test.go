@@ -520,7 +520,7 @@ func (d *crowd) OpenChildren(context.Context) ([]string, error) {
 	return d.children, nil
 }
 
-// M3: up to eight open children are read one by one, and more of them all at once.
+// M3: up to eight open children are read one by one; if there are more, the other ones are read in one listing.
 func TestM3HowOpenChildrenAreRead(t *testing.T) {
 	for n, want := range map[int][2]int{1: {1, 0}, 8: {8, 0}, 9: {8, 1}, 100: {8, 1}} {
 		d := new(crowd)

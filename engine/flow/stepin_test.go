@@ -344,7 +344,7 @@ func TestM1BranchesHaveTransactionsAtTheSameTime(t *testing.T) {
 	})
 }
 
-// journaled is a desk with transactions, the first of which fail.
+// journaled is a desk with transactions. The first of them, as many as fails says, are rolled back.
 type journaled struct {
 	desk
 

@@ -134,7 +134,7 @@ func TestM1WhichQuestionsAreAskedTogether(t *testing.T) {
 		"too large": {[]place{{questions: 5, large: true}, {questions: 4, large: true}, {questions: 1, large: true}},
 			[]string{"02", "1"}},
 		"too large together": {slices.Repeat([]place{{questions: 3, large: true}}, 3), []string{"01", "2"}},
-		"ten places":         {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
+		"eleven places":      {slices.Repeat([]place{{questions: 1}}, 11), []string{"012345678910"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := func(c *flow.Ctx, _ string) (string, error) {
