@@ -97,11 +97,23 @@ func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 	}
 }
 
-// workers counts the goroutines that are workers of a node.
-func workers() int {
+// workers counts the goroutines in this bubble that are workers of a node. After a test outside of
+// bubbles, a worker that is done may still have to return.
+func workers() (n int) {
 	stacks := make([]byte, 4<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	return strings.Count(string(stacks), "node.(*Node).runWorker(")
+	own, others, _ := strings.Cut(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
+	head, _, _ := strings.Cut(own, "\n")
+	_, bubble, found := strings.Cut(head, ", synctest bubble ") // "7]:"
+	if !found {
+		panic("the caller is not in a bubble")
+	}
+	for g := range strings.SplitSeq(others, "\n\n") {
+		head, calls, _ := strings.Cut(g, "\n")
+		if strings.HasSuffix(head, " bubble "+bubble) && strings.Contains(calls, "node.(*Node).runWorker(") {
+			n++
+		}
+	}
+	return n
 }
 
 func submit(tb testing.TB, lc *Lifecycle, id string) {

@@ -216,6 +216,11 @@ func (h *hostFile) newNotices(ctx context.Context, d *console.Database, client *
 	if err == nil {
 		all.Notifier, err = notify.New(notify.Config{Client: client, Queue: queue, Logger: log, Endpoints: endpoints})
 	}
+	for _, e := range endpoints { // now, so that the first run that the host accepts has notices, too
+		if err == nil {
+			_, err = client.CreateFeed(ctx, notify.FeedName(e.Name), lifecycle.DefaultFeedLag)
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

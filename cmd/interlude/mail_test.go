@@ -3,8 +3,10 @@ package main
 import (
 	"crypto/tls"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +19,10 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/cmd/internal/console"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/memory"
 )
 
 // mailServer stores mails that the user "runs" with the password "secret" sends over TLS.
@@ -115,4 +121,23 @@ func TestL1L4ServeWritesMails(t *testing.T) {
 	require.Contains(t, string(text), "Antworten: https://desk.example.com/interlude/#/inbox/release-1")
 	stop()
 	require.Empty(t, server.mails)
+}
+
+// L4: the feeds of all receivers exist before the host accepts a run, so that its first run has notices.
+func TestL4TheFirstRunHasNotices(t *testing.T) {
+	t.Setenv("CHANNEL", "https://hooks.slack.com/services/x")
+	h := &hostFile{Notify: []*noticeEntry{{Name: "people", SlackEnv: "CHANNEL"}, {Name: "desk", SlackEnv: "CHANNEL"}}}
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	db := console.NewDatabase(flags)
+	require.NoError(t, flags.Parse([]string{"-db", filepath.Join(t.TempDir(), "runs.db")}))
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: memory.New()})
+	require.NoError(t, err)
+	defer client.Close()
+	all, err := h.newNotices(t.Context(), db, client, nil, slog.Default())
+	require.NoError(t, err)
+	defer all.close()
+	feeds, err := client.Feeds(t.Context())
+	require.NoError(t, err)
+	require.Len(t, feeds, 2)
+	require.Equal(t, "notify/desk", feeds[0].Name)
 }

@@ -133,8 +133,11 @@ func TestR2DevStartsAgainWhenFilesChange(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		whole := filepath.Join(t.TempDir(), "file") // a rename is one change, also on a slow machine
+		require.NoError(t, os.WriteFile(whole, []byte(text), 0o600))
+		require.NoError(t, os.Rename(whole, name))
 	}
 	write("host.json", `{"agents": {"demo": {"agent": "demo"}}, "listen": "127.0.0.1:0", "dir": "work"}`)
 	cmd := calling(t, "dev", "-json", "-config", "host.json", "-db", "runs.db")
@@ -190,7 +193,8 @@ func TestR2DevStartsAgainWhenFilesChange(t *testing.T) {
 	started("demo, other")
 	require.Contains(t, fetch(t, page+"api/inbox"), "How shall it sound?")
 
-	write("skills/deep/SKILL.md", "in folders that did not exist")
+	write(".skills/deep/SKILL.md", "in folders that did not exist")
+	require.NoError(t, os.Rename(filepath.Join(dir, ".skills"), filepath.Join(dir, "skills")))
 	noted("skills")
 	started("demo, other")
 	write("skills/deep/SKILL.md", "changed")

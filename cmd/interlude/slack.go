@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/interlude-go/interlude/host/notify"
 	"github.com/interlude-go/interlude/host/slack"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/people"
@@ -85,9 +84,6 @@ func (h *hostFile) newSlack(ctx context.Context, driver string, db *sql.DB, clie
 		cfg.Page = h.pageOf
 	}
 	app, err := slack.New(cfg)
-	if err == nil { // the feed must exist before the first question
-		_, err = client.CreateFeed(ctx, notify.FeedName(slackEndpoint), lifecycle.DefaultFeedLag)
-	}
 	if err != nil {
 		return nil, h.explain("slack", err)
 	}

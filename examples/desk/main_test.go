@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -63,15 +62,6 @@ func receiver(t *testing.T) (address string, events <-chan lifecycle.Event) {
 	return server.URL, got
 }
 
-// free returns an unused address.
-func free(t *testing.T) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
-}
-
 // start starts the example, and returns its log.
 func start(t *testing.T, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
@@ -102,9 +92,8 @@ func find(t *testing.T, log *bufio.Scanner, pattern string) string {
 // cleanly.
 func TestL2TheDeskServesAllFrontEnds(t *testing.T) {
 	hook, events := receiver(t)
-	address := free(t)
-	desk, log := start(t, address, hook)
-	find(t, log, "all: serving")
+	desk, log := start(t, "127.0.0.1:0", hook)
+	prefix := find(t, log, `http://\S+/interlude/`)
 	request := func(method, address, kind, body string) (status int, text string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 		require.NoError(t, err)
@@ -116,7 +105,6 @@ func TestL2TheDeskServesAllFrontEnds(t *testing.T) {
 		require.NoError(t, err)
 		return res.StatusCode, string(all)
 	}
-	prefix := "http://" + address + "/interlude/"
 	status, page := request(http.MethodGet, prefix, "", "")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "<main")

@@ -370,7 +370,6 @@ func asker(_ context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, 
 // P2: for a client with neither dialogs nor tasks, the call is held and then returns the run.
 func TestP2AClientWithNeitherGetsTheRunAndWaits(t *testing.T) {
 	d := serve(t, mcp.Config{Client: host(t, asker), Tools: []mcp.Tool{promptTool(mcp.Hold)},
-		Hold: 100 * time.Millisecond,
 		Page: func(run string, n int) string { return fmt.Sprintf("https://desk.example.com/#/inbox/%s/%d", run, n) }})
 	r, err := d.call("ada", neither, "start", object{"prompt": "Go."}, nil)
 	require.NoError(t, err)

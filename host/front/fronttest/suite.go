@@ -234,6 +234,13 @@ func (w *world) see(run string) Seen {
 	return s
 }
 
+// seeEnd sees the run after it has ended, however long that takes.
+func (w *world) seeEnd(run string) Seen {
+	w.Helper()
+	w.until(run, func(r *lifecycle.Run) bool { return r.State.Terminal() })
+	return w.see(run)
+}
+
 func (w *world) answer(run, id string, a Answer) {
 	w.Helper()
 	require.NoError(w, w.frontEnd.Answer(w.ctx, "ada", run, id, a))

@@ -33,7 +33,7 @@ var Traps = []Trap{
 		"The agent gets the person's text.", func(w *world) {
 			run := w.start(oneText)
 			w.answer(run, "m1", Answer{Question: 1, Text: "tea"})
-			s := w.see(run)
+			s := w.seeEnd(run)
 			require.True(w, s.Ended)
 			require.Contains(w, s.Result, "tea")
 			require.Equal(w, "ada", w.history(run)[0].Actor)
@@ -47,7 +47,7 @@ var Traps = []Trap{
 			require.Empty(w, w.history(run)[0].Resolution)
 			require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
 			w.answer(run, "m2", Answer{Question: 1, Text: "yes"})
-			require.True(w, w.see(run).Ended)
+			require.True(w, w.seeEnd(run).Ended)
 		}},
 	{"a partial answer leaves the other questions",
 		"A partial answer emits no new question: look at the run again after " +
@@ -57,7 +57,7 @@ var Traps = []Trap{
 			w.answer(run, "m1", Answer{Question: 2, Text: "second"})
 			require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
 			w.answer(run, "m2", Answer{Question: 1, Text: "first"})
-			require.True(w, w.see(run).Ended)
+			require.True(w, w.seeEnd(run).Ended)
 		}},
 	{"a repeated answer never meets the next question",
 		"Clients resend answers: after a lost response, or with the whole " +
@@ -72,7 +72,7 @@ var Traps = []Trap{
 			require.Equal(w, Seen{Questions: []int{2}}, w.see(run))
 			require.Len(w, w.history(run), 2)
 			w.answer(run, "m2", Answer{Question: 2, Text: "tea"})
-			require.True(w, w.see(run).Ended, "the same text answers the next question")
+			require.True(w, w.seeEnd(run).Ended, "the same text answers the next question")
 		}},
 	{"a second decision does not count",
 		"The key includes the decision: the second, different button shows that the question " +
@@ -82,7 +82,7 @@ var Traps = []Trap{
 			w.until(run, func(r *lifecycle.Run) bool { return r.State.Terminal() })
 			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Decision: lifecycle.Reject})
 			require.Equal(w, lifecycle.Approve, w.history(run)[0].Decision)
-			require.True(w, w.see(run).Ended)
+			require.True(w, w.seeEnd(run).Ended)
 		}},
 	{"a caller who may not answer is not asked",
 		"The submitter's own client is the usual caller: report that the run waits " +
@@ -97,7 +97,7 @@ var Traps = []Trap{
 			_, err := w.host.As(lifecycle.Actor{ID: "ops"}).Reply(w.ctx, run,
 				lifecycle.Reply{ID: 1, Decision: lifecycle.Approve})
 			require.NoError(w, err)
-			require.True(w, w.see(run).Ended)
+			require.True(w, w.seeEnd(run).Ended)
 		}},
 	{"a deputy is asked for the absent person",
 		"The record names both. Without a readable directory there are no deputies.", func(w *world) {
@@ -109,7 +109,7 @@ var Traps = []Trap{
 			w.people.broken.Store(false)
 			require.Equal(w, Seen{Questions: []int{1}}, w.see(run))
 			w.answer(run, "m1", Answer{Question: 1, Text: "tea"})
-			require.True(w, w.see(run).Ended)
+			require.True(w, w.seeEnd(run).Ended)
 			record := w.history(run)[0]
 			require.Equal(w, "ada for ann", record.Actor+" for "+record.For())
 			_ = w.frontEnd.Answer(w.ctx, "ada", run, "m1", Answer{Question: 1, Text: "tea"})
@@ -145,7 +145,7 @@ var Traps = []Trap{
 			require.NoError(w, err)
 			require.False(w, r.State.Terminal())
 			require.NoError(w, w.host.Cancel(w.ctx, run, "the test has ended"))
-			require.True(w, w.see(run).Ended)
+			require.True(w, w.seeEnd(run).Ended)
 		}},
 	{"an answer from another front end ends the wait",
 		"Whoever answers, each front end continues.", func(w *world) {
