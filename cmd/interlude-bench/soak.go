@@ -95,9 +95,9 @@ func (h *host) pruneOften(ctx context.Context, s *soaked) error {
 	}
 }
 
-// settledGoroutines counts the goroutines, waiting up to a second for their number to fall to want.
+// settledGoroutines counts the goroutines, waiting up to a minute for their number to fall to want.
 func settledGoroutines(want int) int {
-	for range 100 {
+	for range 6000 {
 		if runtime.NumGoroutine() <= want {
 			break
 		}

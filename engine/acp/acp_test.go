@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// grace is short, since some tests have processes that ignore TERM, but long enough for a process to
-// exit on a busy machine.
+// grace is for agents that may ignore a cancel or TERM: a cancel that overtakes the start of its prompt
+// has no effect. All others have patience, since the result depends on how they end their prompt.
 const grace = time.Second
 
 // patience bounds a wait; pause is the polling interval.
@@ -68,15 +68,19 @@ func scripted(tb testing.TB, dir, can string) acp.Config {
 	return agentOf(agentProgram, dir, can)
 }
 
-// agentOf makes a program the agent; can has words of agent.can.
+// agentOf makes a program the agent; can has words of agent.can, and together=DURATION, the time to
+// gather requests that the agent makes at once.
 func agentOf(program, dir, can string) acp.Config {
-	gather := time.Millisecond
-	if strings.Contains(can, "together") {
-		gather = time.Second
+	ends, gather := patience, time.Millisecond
+	if strings.Contains(can, "stubborn") {
+		ends = grace
+	}
+	if _, text, found := strings.Cut(can, "together="); found {
+		gather, _ = time.ParseDuration(text) // written by a Duration
 	}
 	return acp.Config{
 		Name: "scripted", Command: program, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
-		StateDir: filepath.Join(dir, "processes"), Grace: grace, Gather: gather,
+		StateDir: filepath.Join(dir, "processes"), Grace: ends, Gather: gather,
 		Set: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // disables the race detector's sleep at exit
 	}
 }
@@ -93,7 +97,11 @@ func suite(t *testing.T, can string) {
 	t.Helper()
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
-		return started(tb, scripted(tb, dir, can))
+		cfg := scripted(tb, dir, can)
+		if strings.Contains(tb.Name(), "ignore_TERM") {
+			cfg.Grace = grace
+		}
+		return started(tb, cfg)
 	}})
 }
 

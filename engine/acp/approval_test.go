@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/engine/acp"
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -68,8 +67,7 @@ func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 		return path
 	}
 	for _, can := range []string{"load", ""} {
-		// the agent must be able to write down its next request
-		r := newRun(t, can, func(c *acp.Config) { c.Grace = patience })
+		r := newRun(t, can, nil)
 		asked(r)
 		require.Contains(r, r.answer("once").FinalText, ": once")
 
@@ -92,7 +90,7 @@ func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 		}
 	}
 
-	r := newRun(t, "load", func(c *acp.Config) { c.Grace = patience })
+	r := newRun(t, "load", nil)
 	artifacts := r.turn.ArtifactDir
 	r.turn.ArtifactDir = "" // no place for it
 	large.Insistent = true

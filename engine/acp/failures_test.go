@@ -138,19 +138,22 @@ func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	newRun(t, "load", nil).does("final warm")
 	routines, files := runtime.NumGoroutine(), openFiles(t)
 	for _, can := range []string{"load", ""} {
-		r := newRun(t, can, func(c *acp.Config) { c.TurnLimit, c.PermissionWait = 2*time.Second, time.Hour })
+		r := newRun(t, can, func(c *acp.Config) { c.PermissionWait = time.Hour })
+		limited := newRun(t, can, func(c *acp.Config) { c.TurnLimit, c.Grace = time.Second, grace })
 		r.does("say one", "final ok")
 		r.does(permit(removing("build")))
 		r.answer("once")
-		for _, last := range []string{"crash", "long 3000000", "fail away", "hang"} {
+		for last, r := range map[string]*run{"crash": r, "long 3000000": r, "fail away": r, "hang": limited} {
 			r.turn.RunID, r.turn.Attempt, r.turn.Answers, r.turn.Session = "r-"+last[:4], 0, nil, nil
 			_, err := r.execute(t.Context(), enginetest.Script("spawn child-"+last[:4], last))
 			require.NoError(t, err)
 		}
-		require.NoError(t, r.engine.Close())
-		records, err := os.ReadDir(strings.TrimSuffix(r.turn.HomeDir, "home") + "processes")
-		require.NoError(t, err)
-		require.Empty(t, records)
+		for _, r := range []*run{r, limited} {
+			require.NoError(t, r.engine.Close())
+			records, err := os.ReadDir(strings.TrimSuffix(r.turn.HomeDir, "home") + "processes")
+			require.NoError(t, err)
+			require.Empty(t, records)
+		}
 	}
 	until(t, "all goroutines and files are given back", func() bool {
 		return runtime.NumGoroutine() <= routines && openFiles(t) <= files

@@ -117,7 +117,7 @@ func flood(out *bufio.Writer, n int) {
 func hostile(tb testing.TB, how string, change func(*acp.Config)) *run {
 	tb.Helper()
 	return newRun(tb, "", func(c *acp.Config) {
-		c.Name, c.Args = "hostile", []string{hostileArg, how, "{artifacts}"}
+		c.Name, c.Args, c.Grace = "hostile", []string{hostileArg, how, "{artifacts}"}, grace
 		if change != nil {
 			change(c)
 		}

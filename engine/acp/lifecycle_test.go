@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,22 +27,41 @@ import (
 type host struct {
 	testing.TB
 	*lifecycle.Lifecycle
-	dir  string
-	stop func()
+	clock *laterClock // nil: the system's
+	dir   string
+	stop  func()
 }
+
+// laterClock is a clock that a test sets forward.
+type laterClock struct {
+	lifecycle.SystemClock
+	ahead atomic.Int64
+}
+
+func (c *laterClock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	tb.Helper()
+	return servingBy(tb, nil, dir, cfg, st)
+}
+
+// servingBy serves by the clock, with a lease that outlives its jumps.
+func servingBy(tb testing.TB, clock *laterClock, dir string, cfg acp.Config, st store.Store) *host {
+	tb.Helper()
 	cfg.StateDir = filepath.Join(dir, "processes")
-	lc, err := lifecycle.New(lifecycle.Config{
+	config := lifecycle.Config{
 		Store: st, Engine: started(tb, cfg), Dir: filepath.Join(dir, "runs"), Logger: slog.New(slog.DiscardHandler),
 		Poll: 50 * time.Millisecond, Grace: -1,
-	})
+	}
+	if clock != nil {
+		config.Clock, config.Lease = clock, 100*waits
+	}
+	lc, err := lifecycle.New(config)
 	require.NoError(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
-	h := &host{TB: tb, Lifecycle: lc, dir: dir}
+	h := &host{TB: tb, Lifecycle: lc, clock: clock, dir: dir}
 	errStopped := false
 	h.stop = func() {
 		if errStopped {
@@ -77,15 +97,18 @@ func onEveryStore(t *testing.T, can string, change func(*acp.Config), story func
 			if change != nil {
 				change(&cfg)
 			}
-			story(serving(t, dir, cfg, open(t, dir)))
+			story(servingBy(t, new(laterClock), dir, cfg, open(t, dir)))
 		})
 	}
 }
 
+// waits is how long a question waits: no test takes as long by itself.
+const waits = time.Hour
+
 // submit submits the run r with the steps.
 func (h *host) submit(change func(*lifecycle.Spec), steps ...string) {
 	h.Helper()
-	spec := lifecycle.Spec{ID: "r", Prompt: enginetest.Script(steps...), SessionTimeout: time.Second}
+	spec := lifecycle.Spec{ID: "r", Prompt: enginetest.Script(steps...), SessionTimeout: waits}
 	if change != nil {
 		change(&spec)
 	}
@@ -107,6 +130,13 @@ func (h *host) asks(number int) lifecycle.Run {
 		return run.State == fsm.StateWaitingUser && len(run.Open) > 0 && run.Open[0].ID == number
 	})
 	return run
+}
+
+// misses waits for the question, and sets the clock beyond its deadline.
+func (h *host) misses(number int) {
+	h.Helper()
+	h.asks(number)
+	h.clock.ahead.Add(int64(2 * waits))
 }
 
 func (h *host) reply(number int, text string) {
@@ -166,7 +196,8 @@ func TestRunThatAsksForAPermissionWaitsWithoutAProcess(t *testing.T) {
 func TestAutoDecisionOfAParkedRunPermitsNothing(t *testing.T) {
 	onEveryStore(t, "load", nil, func(h *host) {
 		h.submit(lenient, permit(removing("build")), "done without it")
-		h.asks(2) // the first deadline has passed
+		h.misses(1)
+		h.asks(2)
 		h.reply(2, "no")
 		run := h.ends(fsm.StateSucceeded, "")
 		require.Equal(h, 1, run.AutoDecisions)
@@ -179,6 +210,7 @@ func TestStrictStickyRunFailsAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
 		onEveryStore(t, "", func(c *acp.Config) { c.PermissionWait = d }, func(h *host) {
 			h.submit(nil, "pid self", permit(removing("build")), "done cleaned")
+			h.misses(1)
 			h.ends(fsm.StateFailed, fsm.CodeInteractionWaitTimeout)
 			until(h, "the process is gone", func() bool { return !lives(h.pid("self")) })
 		})
@@ -190,6 +222,7 @@ func TestStickyRunWithAutoDecideGoesOnAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
 		onEveryStore(t, "", func(c *acp.Config) { c.PermissionWait = d }, func(h *host) {
 			h.submit(lenient, "pid first", permit(removing("build")), "pid second", "done without it")
+			h.misses(1)
 			require.True(h, h.asks(2).Slot)
 			h.reply(2, "once")
 			h.ends(fsm.StateSucceeded, "")
@@ -203,12 +236,7 @@ func TestStickyRunWithAutoDecideGoesOnAtItsDeadline(t *testing.T) {
 func TestRunThatLosesItsProcessFails(t *testing.T) {
 	for _, change := range []func(*lifecycle.Spec){nil, lenient} {
 		onEveryStore(t, "", nil, func(h *host) {
-			h.submit(func(s *lifecycle.Spec) {
-				s.SessionTimeout = time.Hour
-				if change != nil {
-					change(s)
-				}
-			}, "pid self", "ask What next?")
+			h.submit(change, "pid self", "ask What next?")
 			h.asks(1)
 			p, err := os.FindProcess(h.pid("self"))
 			require.NoError(h, err)
@@ -223,7 +251,7 @@ func TestRunThatLosesItsProcessFails(t *testing.T) {
 func TestCancelOfAWaitingRunEndsItsProcess(t *testing.T) {
 	for _, can := range []string{"load", ""} {
 		onEveryStore(t, can, nil, func(h *host) {
-			h.submit(func(s *lifecycle.Spec) { s.SessionTimeout = time.Hour }, "pid self", permit(removing("build")))
+			h.submit(nil, "pid self", permit(removing("build")))
 			h.asks(1)
 			require.NoError(h, h.Cancel(h.Context(), "r", "no longer needed"))
 			h.ends(fsm.StateCanceled, fsm.CodeRunCanceled)

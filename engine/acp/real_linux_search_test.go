@@ -31,10 +31,12 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 	for name, story := range map[string]func(h *host){
 		"strict": func(h *host) {
 			h.submit(nil, "note alpha", "ask What next?")
+			h.misses(1)
 			h.ends(fsm.StateFailed, fsm.CodeInteractionWaitTimeout)
 		},
 		"lenient": func(h *host) {
 			h.submit(lenient, "note alpha", "ask What next?")
+			h.misses(1)
 			h.asks(2) // the agent got the decision and said so
 			h.reply(2, enginetest.Script("recall", "done ok"))
 			h.ends(fsm.StateSucceeded, "")
@@ -42,13 +44,13 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 			require.Len(h, all[len(all)-1].Users, 3, "the session has it all")
 		},
 		"lost": func(h *host) {
-			h.submit(func(s *lifecycle.Spec) { s.SessionTimeout = time.Hour }, "ask What next?")
+			h.submit(nil, "ask What next?")
 			h.asks(1)
 			kill(h, "r")
 			h.ends(fsm.StateFailed, fsm.CodeInteractionProcessLost)
 		},
 		"a permission that waits": func(h *host) {
-			h.submit(func(s *lifecycle.Spec) { s.SessionTimeout = time.Hour }, "tool touch made", "done made it")
+			h.submit(nil, "tool touch made", "done made it")
 			run := h.asks(1)
 			require.Contains(h, run.Open[0].Prompt, "touch made")
 			require.NoFileExists(h, filepath.Join(h.dir, "runs", "r", "work", "made"))
@@ -59,7 +61,7 @@ func TestRunsOfAResidentQwen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg.PermissionWait = time.Hour
-			story(serving(t, t.TempDir(), cfg, memory.New()))
+			story(servingBy(t, new(laterClock), t.TempDir(), cfg, memory.New()))
 		})
 	}
 }

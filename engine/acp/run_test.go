@@ -147,6 +147,21 @@ func (r *run) transcript(attempt int) string {
 	return string(body)
 }
 
+// gathering plays a story of requests that an agent makes at once. On a busy machine one may come after
+// Config.Gather: then the story returns false, and is played again with more time.
+func gathering(t *testing.T, can string, story func(can string) bool) {
+	t.Helper()
+	for gather := 300 * time.Millisecond; !story(can + ",together=" + gather.String()); gather *= 3 {
+		require.Less(t, gather, patience, "requests come too late")
+	}
+}
+
+// gathered counts the permission requests in a transcript before the host's cancel.
+func gathered(transcript string) int {
+	transcript, _, _ = strings.Cut(transcript, `"session/cancel"`)
+	return strings.Count(transcript, `"session/request_permission"`)
+}
+
 func until(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	look := time.NewTicker(pause)

@@ -70,7 +70,7 @@ func TestLoadedSessionWithoutHistoryFails(t *testing.T) {
 
 // E4: a first turn repeated after a crash resumes its session even if it is empty.
 func TestFirstTurnCanBeRepeated(t *testing.T) {
-	r := newRun(t, "load", nil)
+	r := newRun(t, "load", func(c *acp.Config) { c.Grace = grace })
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error)
 	go func() {
@@ -218,7 +218,7 @@ func TestStoppedPromptHandsOverItsUsage(t *testing.T) {
 			engine.TimedOut: engine.ErrTurnTimeout, engine.Interrupted: context.Canceled,
 		} {
 			t.Run(name+" "+string(status), func(t *testing.T) {
-				r := newRun(t, can, func(c *acp.Config) { c.Grace = patience })
+				r := newRun(t, can, nil)
 				ctx, stop := context.WithCancelCause(t.Context())
 				defer stop(nil)
 				var watch sync.WaitGroup
@@ -325,7 +325,7 @@ func TestTurnBeyondItsLimitsIsEnded(t *testing.T) {
 	} {
 		for _, can := range []string{"load", "load,stubborn", "", "stubborn"} {
 			t.Run(name+" "+can, func(t *testing.T) {
-				r := newRun(t, can, tc.change)
+				r := newRun(t, can, func(c *acp.Config) { c.Grace = grace; tc.change(c) })
 				o, err := r.execute(t.Context(), enginetest.Script(append([]string{"pid self"}, tc.steps...)...))
 				require.NoError(t, err)
 				require.Equal(t, tc.status, o.Process.Status)

@@ -91,7 +91,7 @@ func TestDeathWithAHeldRequestIsReportedAsALoss(t *testing.T) {
 
 // I6: canceling a run with an open request leaves nothing.
 func TestCancelWithAHeldRequestLeavesNoProcess(t *testing.T) {
-	r := holding(t, time.Hour)
+	r := newRun(t, "load", func(c *acp.Config) { c.Resident, c.PermissionWait, c.Grace = true, time.Hour, grace })
 	r.does("pid self", "ignoreterm", permit(removing("build")), "hang")
 	self := r.pid("self")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -1,6 +1,8 @@
 package exec_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,10 +44,11 @@ func TestMaxMemoryHoldsBetweenTheTurnsOfAResidentAgent(t *testing.T) {
 	e := started(t, cfg)
 	lost := make(chan error, 1)
 	defer e.OnLoss(func(_ string, reason error) { lost <- reason })()
-	o, err := e.RunTurn(t.Context(), job(t, "final ok", `raw "{\"type\":\"turn_end\"}\n"`, "grow 400000000", "hang"),
-		&enginetest.Recorder{})
+	turn := job(t, "final ok", `raw "{\"type\":\"turn_end\"}\n"`, "await go", "grow 400000000", "hang")
+	o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
+	require.NoError(t, os.WriteFile(filepath.Join(turn.ArtifactDir, "go"), nil, 0o600))
 	require.ErrorContains(t, <-lost, "more than 314572800")
 	require.NoError(t, e.Close())
 }
