@@ -148,7 +148,7 @@ func (a *findings) slots() {
 				"was never more than %d", pool, most, limit))
 		}
 	}
-	if a.capacity.samples == 0 {
+	if a.capacity.samples.Load() == 0 {
 		a.found(checkSlots, "", nil, "nobody ever looked at the slots")
 	}
 }

@@ -202,14 +202,16 @@ func blindReader(ctx context.Context, c *cluster) (string, error) {
 	return d.plan.id, nil
 }
 
-// takeSlots makes more runs hold a slot than there are slots, for a moment.
+// takeSlots makes more runs hold a slot than there are slots, until the monitor has seen that.
 func takeSlots(ctx context.Context, c *cluster) (string, error) {
 	const before = `UPDATE SCHEMA.states SET slot = true WHERE n IN (SELECT n FROM SCHEMA.states WHERE pool = 'default'
 		AND NOT slot LIMIT 60)`
 	if _, err := c.server.exec(ctx, before); err != nil {
 		return "", err
 	}
-	cast.Pause(ctx, 300*time.Millisecond)
+	for from := c.capacity.samples.Load(); ctx.Err() == nil && c.capacity.samples.Load() < from+2; {
+		cast.Pause(ctx, time.Millisecond) // the first one may have begun before
+	}
 	_, err := c.server.exec(ctx, `UPDATE SCHEMA.states SET slot = false`)
 	return "", err
 }

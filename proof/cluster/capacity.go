@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,10 +24,11 @@ type capacity struct {
 	seed   uint64
 	every  time.Duration // between two samples
 
-	samples, changes int
-	held             map[string]int // by pool: the most slots that were held
-	most             map[string]int // by pool: the largest capacity that was in force
-	wrong            []string
+	samples atomic.Int64
+	changes int
+	held    map[string]int // by pool: the most slots that were held
+	most    map[string]int // by pool: the largest capacity that was in force
+	wrong   []string
 }
 
 // sample is the result of one statement.
@@ -75,9 +77,9 @@ func (c *capacity) session(ctx context.Context, conn *pgx.Conn, before *sample, 
 	defer pause.Stop()
 	for ctx.Err() == nil && !conn.IsClosed() {
 		if s, err := c.sample(ctx, conn); err == nil {
-			c.samples++
 			c.judge(&s, before)
 			*before = s
+			c.samples.Add(1)
 		}
 		select {
 		case p := <-change: // a change comes between two samples

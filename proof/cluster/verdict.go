@@ -48,7 +48,7 @@ type verdict struct {
 
 	Incidents []incident `json:"incidents,omitempty"`
 
-	Samples int            `json:"capacity_samples"`
+	Samples int64          `json:"capacity_samples"`
 	Changes int            `json:"capacity_changes"`
 	Held    map[string]int `json:"most_slots_held"`
 	Events  int            `json:"events_checked"`
@@ -66,7 +66,7 @@ func (a *findings) verdict() *verdict {
 		Unsure:   l.unsure.Load(), Cancels: l.cancels.Load(), Decided: a.decided, Timeouts: a.timeouts,
 		Disturbances: a.chaos.counts(),
 		LeasesLost:   a.fenced, StaleRefused: a.refused, Takeovers: a.takeovers, LongestMS: a.longest.Milliseconds(),
-		Samples: a.capacity.samples, Changes: a.capacity.changes, Held: a.capacity.held, Events: a.events,
+		Samples: a.capacity.samples.Load(), Changes: a.capacity.changes, Held: a.capacity.held, Events: a.events,
 	}
 	if r := a.server.replicas; r != nil {
 		v.FailoverMS = r.longest.Milliseconds()

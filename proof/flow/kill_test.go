@@ -55,7 +55,7 @@ func (h host) serve(ctx context.Context) error {
 	}
 	lc, err := lifecycle.New(lifecycle.Config{Store: h.gated(s), Engine: orders(ledger), Forgiving: true,
 		Engines:     map[string]engine.Engine{"tree": tree(ledger), "books": books, "loop": loop(ledger)},
-		OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Second,
+		OnInterrupt: lifecycle.Repeat, Poll: 50 * time.Millisecond, Lease: time.Minute,
 		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err

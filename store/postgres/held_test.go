@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 		"rolls back": pgx.Tx.Rollback} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
-			s := w.open(postgres.Options{NoListen: true, NoNotify: true}, "pool_max_conns=6")
+			s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: 2 * patience}, "pool_max_conns=6")
 			tx := w.beginTx(pgx.ReadCommitted)
 			const runs, waiting = 8, 5
 			held := w.holds(s, tx, runs)
@@ -54,7 +55,7 @@ func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 				Start: start})
 			require.NoError(t, err)
 			require.Len(t, claimed, 20, "those that are held are passed over")
-			require.Less(t, time.Since(began), 10*time.Second)
+			require.Less(t, time.Since(began), patience)
 			require.Empty(t, results, "those who want a held run wait")
 
 			require.NoError(t, end(tx, t.Context()))
@@ -84,11 +85,11 @@ func TestCommitOfLockedRunTimesOut(t *testing.T) {
 	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
 	tx := w.beginTx(pgx.ReadCommitted)
 	held := w.holds(direct, tx, 1)[0]
-	began := time.Now()
-	err := w.try(s, cancel(held))
-	require.ErrorIs(t, err, postgres.ErrTimeout)
-	require.NotContains(t, err.Error(), "unknown")
-	require.Less(t, time.Since(began), 10*time.Second)
+	require.Eventually(t, func() bool { // on a busy machine the outcome of the first calls may be unknown
+		err := w.try(s, cancel(held))
+		require.ErrorIs(t, err, postgres.ErrTimeout)
+		return !strings.Contains(err.Error(), "unknown")
+	}, patience, time.Millisecond)
 	require.NoError(t, tx.Rollback(t.Context()))
 	w.commitInTime(s, direct, held.ID)
 	require.Zero(t, w.sessions("state <> 'idle' AND pid <> pg_backend_pid() AND query NOT LIKE '%pg_stat_activity%'"),

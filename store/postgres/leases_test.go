@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -84,11 +85,13 @@ func TestExpiredNodeCannotWrite(t *testing.T) {
 		}, time.Minute, 5*time.Millisecond)
 	}
 	w.commit(s, created("r"))
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
-		Start: func(r store.Run, spec []byte) (store.Commit, error) {
-			inVain("while a claim of the node goes on")
-			return start(r, spec)
-		}})
+	claimed, err := inTime(func() ([]store.Claimed, error) {
+		return s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
+			Start: func(r store.Run, spec []byte) (store.Commit, error) {
+				inVain("while a claim of the node goes on")
+				return start(r, spec)
+			}})
+	})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 
@@ -98,6 +101,16 @@ func TestExpiredNodeCannotWrite(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, second(s.Expire(t.Context(), noon, "n")))
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
+}
+
+// inTime repeats a claim that the server has ended, since a busy machine left it idle for two seconds.
+func inTime(claim func() ([]store.Claimed, error)) (claimed []store.Claimed, err error) {
+	for begun := time.Now(); time.Since(begun) < patience; {
+		if claimed, err = claim(); !errors.Is(err, postgres.ErrTimeout) {
+			break
+		}
+	}
+	return claimed, err
 }
 
 // D5, A7: only one claim at a time counts the slots of a pool. Another claim waits, even for runs
@@ -115,14 +128,16 @@ func TestConcurrentClaimsKeepCapacity(t *testing.T) {
 			return start(r, spec)
 		}})
 	}
-	claimed, err := take(t.Context(), a, func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		_, err := take(ctx, b, func() { t.Error("a slot was given twice") })
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Eventually(t, func() bool {
-			return w.sessions("wait_event_type = 'Lock'") == 0
-		}, time.Minute, 5*time.Millisecond)
+	claimed, err := inTime(func() ([]store.Claimed, error) {
+		return take(t.Context(), a, func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			_, err := take(ctx, b, func() { t.Error("a slot was given twice") })
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Eventually(t, func() bool {
+				return w.sessions("wait_event_type = 'Lock'") == 0
+			}, time.Minute, 5*time.Millisecond)
+		})
 	})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
@@ -137,13 +152,14 @@ func TestConcurrentClaimsKeepCapacity(t *testing.T) {
 func TestR5TakeoverWaitsAfterStartOrPromotion(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	for id, lease := range map[string]time.Duration{"started": 240 * time.Hour, "dead": 240 * time.Hour,
-		"gone before": 240 * time.Hour, "promoted": 3 * time.Second, "brief": time.Microsecond} {
+		"gone before": 240 * time.Hour, "promoted": 30 * time.Second, "brief": time.Microsecond} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Lease: lease}, noon))
 	}
+	conn := w.connect()
 	require.Eventually(t, func() bool { // for a server that this test has just started
 		var long bool
-		require.NoError(t, w.connect().QueryRow(t.Context(),
-			`SELECT clock_timestamp() > pg_postmaster_start_time() + '1100ms'`).Scan(&long))
+		require.NoError(t, conn.QueryRow(t.Context(),
+			`SELECT clock_timestamp() > pg_postmaster_start_time() + '10100ms'`).Scan(&long))
 		return long
 	}, patience, 10*time.Millisecond)
 	expired := func(named ...string) (ids []string) {
@@ -159,7 +175,7 @@ func TestR5TakeoverWaitsAfterStartOrPromotion(t *testing.T) {
 	}
 	s.SeePromotion(0)
 	require.Equal(t, []string{"brief", "dead", "gone before"}, expired("dead"))
-	s.SeePromotion(-time.Second)
+	s.SeePromotion(-10 * time.Second)
 	require.Equal(t, []string{"promoted"}, expired())
 	require.Empty(t, expired(), "a third of ten days has not passed since the server was started")
 }

@@ -92,7 +92,7 @@ func TestConnectRefusesAnOldPrimary(t *testing.T) {
 
 	require.NoError(t, standby.Resume(t.Context()))
 	goesOn("later")
-	old := opened(t, primary, hasty)
+	old := opened(t, primary, quiet)
 	_, err = old.Run(t.Context(), "refused")
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
@@ -102,7 +102,7 @@ func TestConnectRefusesAnOldPrimary(t *testing.T) {
 func TestConfirmOnAnOldPrimaryIsNotAcknowledged(t *testing.T) {
 	primary, standby := replicated(t)
 	pool, set := switched(t, primary)
-	s, err := postgres.New(t.Context(), pool, hasty)
+	s, err := postgres.New(t.Context(), pool, quiet)
 	require.NoError(t, err)
 	defer s.Close()
 	w := &world{t, primary.DSN(""), "interlude"}
@@ -146,7 +146,7 @@ func TestConnectRefusesAnotherCluster(t *testing.T) {
 	require.NoError(t, err)
 
 	pool, set := switched(t, first)
-	s, err := postgres.New(t.Context(), pool, hasty)
+	s, err := postgres.New(t.Context(), pool, quiet)
 	require.NoError(t, err)
 	defer s.Close()
 	set(second)

@@ -19,8 +19,9 @@ import (
 	"github.com/interlude-go/interlude/store/storetest"
 )
 
-// hasty has the server's answer given up soon: the tests wait for it.
-var hasty = postgres.Options{Timeout: time.Second, NoListen: true, NoNotify: true}
+// hasty has the server's answer given up soon, since the tests wait for that, but not before a busy
+// machine has stored a commit.
+var hasty = postgres.Options{Timeout: 2 * time.Second, NoListen: true, NoNotify: true}
 
 // replicated starts a primary whose commits wait for a standby.
 func replicated(t *testing.T) (primary, standby *pglocal.Server) {
