@@ -33,7 +33,7 @@ type desk struct {
 	slack   *slacktest.Slack
 	dir     string
 	change  func(*slack.Config)
-	address string // of the Request URL, since the first start
+	address string // of the Request URL, since the last start
 	socket  bool   // over Socket Mode
 	asks    []engine.Question
 	people  lifecycle.Directory
@@ -102,7 +102,17 @@ func (d *desk) agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Ou
 	return engine.Done(t.Answers[0].Message()), nil
 }
 
-// start starts the host. After a stop, it uses the same databases and the same address.
+// patient is a clock on which no acknowledgement is due before the outcome is known. Longer timers are pauses.
+type patient struct{ lifecycle.SystemClock }
+
+func (p patient) Timer(d time.Duration) (<-chan time.Time, func()) {
+	if d > 3*time.Second {
+		return p.SystemClock.Timer(d)
+	}
+	return nil, func() {}
+}
+
+// start starts the host. After a stop, it uses the same databases.
 func (d *desk) start() {
 	d.Helper()
 	runs, err := sqlite.Open(d.ctx, filepath.Join(d.dir, "runs.db"), sqlite.Options{})
@@ -121,8 +131,8 @@ func (d *desk) start() {
 	require.NoError(d, err)
 	cfg := slack.Config{Client: d.host.Client, Token: slacktest.Token, SigningSecret: slacktest.Secret,
 		AppToken: slacktest.AppToken, Messages: messages, API: d.slack.URL, Person: who, Logger: quiet,
-		Places: slack.Channel("CDESK"),
-		Page:   func(run string, _ int) string { return "https://desk.example.com/#/inbox/" + run }}
+		Clock: patient{}, Places: slack.Channel("CDESK"),
+		Page: func(run string, _ int) string { return "https://desk.example.com/#/inbox/" + run }}
 	if d.change != nil {
 		d.change(&cfg)
 	}
@@ -131,7 +141,7 @@ func (d *desk) start() {
 	notifier, err := notify.New(notify.Config{Client: d.host.Client, Queue: queue, Logger: quiet,
 		Poll: 50 * time.Millisecond, Endpoints: []notify.Endpoint{d.endpoint()}})
 	require.NoError(d, err)
-	listener, err := new(net.ListenConfig).Listen(d.ctx, "tcp", d.listen())
+	listener, err := new(net.ListenConfig).Listen(d.ctx, "tcp", "127.0.0.1:0")
 	require.NoError(d, err)
 	server := &http.Server{Handler: d.app, ReadHeaderTimeout: time.Minute}
 	d.address = "http://" + listener.Addr().String()
@@ -162,13 +172,6 @@ func (d *desk) endpoint() notify.Endpoint {
 	e := d.app.Endpoint("slack")
 	e.Retry = notify.Retry{Attempts: 1000, First: 5 * time.Millisecond, Max: 20 * time.Millisecond}
 	return e
-}
-
-func (d *desk) listen() string {
-	if d.address == "" {
-		return "127.0.0.1:0"
-	}
-	return d.address[len("http://"):]
 }
 
 // ask starts a run and returns the messages about its questions.

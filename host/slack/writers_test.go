@@ -29,7 +29,7 @@ import (
 func asking(tb testing.TB, rules lifecycle.Policy) (*lifecycle.Lifecycle, notify.Notice) {
 	tb.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{Store: memory.New(), Logger: slog.New(slog.DiscardHandler),
-		Engine: engine.Func((&desk{asks: []engine.Question{refund}}).agent), Policy: rules})
+		Engine: engine.Func((&desk{asks: []engine.Question{refund}}).agent), Policy: rules, PolicyTimeout: time.Minute})
 	require.NoError(tb, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -113,7 +113,7 @@ func (h *host) process(t *testing.T, at steps, change ...func(*slack.Config)) *s
 	w := watched{&h.all, at}
 	cfg := slack.Config{Client: h.Client, Token: slacktest.Token, SigningSecret: slacktest.Secret, Messages: w,
 		HTTP: &http.Client{Transport: w}, API: h.slack.URL, Logger: slog.New(slog.DiscardHandler), Person: who,
-		Places: slack.Channel("CDESK")}
+		Clock: patient{}, Places: slack.Channel("CDESK")}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -37,7 +37,8 @@ func (w *world) untilRead() {
 // delivered again until they are acknowledged, also when a response was lost, and never after that.
 func TestL3AFeedIsReadInBatchesUntilItIsAcknowledged(t *testing.T) {
 	w := openFor(t)
-	require.Empty(t, w.next(`{"wait_sec":1}`).Events, "the feed begins now")
+	_, err := w.lc.CreateFeed(t.Context(), "copy", lifecycle.DefaultFeedLag)
+	require.NoError(t, err)
 	w.submit("r", "Ship?", "ada")
 	w.submit("s", "Ship?", "ada")
 	first := w.next(`{"limit":3}`)

@@ -71,23 +71,30 @@ func (d *desk) build() {
 	require.NoError(d.tb, err, "%s", out)
 }
 
-// start runs the program at an address of the page, for which it uses a free port.
+// start runs the program at an address of the page, for which it uses a free port, and another one if that is taken
+// before the program listens.
 func (d *desk) start(address string) {
 	d.tb.Helper()
-	if d.address[address] == "" {
-		free, err := new(net.ListenConfig).Listen(d.tb.Context(), "tcp", "localhost:0")
-		require.NoError(d.tb, err)
+	taken := true
+	for n := os.Getpid(); taken; n++ {
+		port := 15000 + n%17000 // below the ephemeral range, in which other processes take ports all the time
+		free, err := new(net.ListenConfig).Listen(d.tb.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
 		d.address[address] = free.Addr().String()
 		require.NoError(d.tb, free.Close())
+		p, err := cast.StartHost(context.WithoutCancel(d.tb.Context()), nil, cast.HostOptions{Program: "./desk",
+			Dir: d.dir, Env: append([]string{"ADDR=" + d.address[address]}, d.env...),
+			Log: filepath.Join(d.tb.TempDir(), "log")})
+		require.NoError(d.tb, err)
+		d.programs[address] = p
+		d.await("the program answers", p, func() bool {
+			_, _, err := d.call(http.MethodGet, address+"/", nil)
+			taken = strings.Contains(p.Output(), "address already in use")
+			return err == nil || taken
+		})
 	}
-	p, err := cast.StartHost(context.WithoutCancel(d.tb.Context()), nil, cast.HostOptions{Program: "./desk", Dir: d.dir,
-		Env: append([]string{"ADDR=" + d.address[address]}, d.env...), Log: filepath.Join(d.tb.TempDir(), "log")})
-	require.NoError(d.tb, err)
-	d.programs[address] = p
-	d.await("the program answers", p, func() bool {
-		_, _, err := d.call(http.MethodGet, address+"/", nil)
-		return err == nil
-	})
 }
 
 // kill kills a program with kill -9.
@@ -115,6 +122,9 @@ func (d *desk) await(what string, p *cast.Host, met func() bool) {
 	for !met() {
 		select {
 		case <-p.Done():
+			if met() { // by its last output
+				return
+			}
 			d.tb.Fatalf("%s: the program has ended: %v\n%s", what, p.Err(), p.Output())
 		case <-giveUp:
 			d.tb.Fatalf("%s: not within %s\n%s", what, patience, p.Output())

@@ -126,6 +126,11 @@ func (w *world) open(person, place string) *window {
 	call(o, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-User": person}})
 	call(o, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(
 		`try { localStorage["interlude-settings /desk/"] ??= JSON.stringify({ undo: %d }); } catch {}`, w.undo)})
+	if w.streams {
+		call(o, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			const { setTimeout: timer } = window
+			window.setTimeout = (call, after, ...rest) => after >= 1000 ? 0 : timer(call, after, ...rest)`})
+	}
 	o.desk()
 	o.do(chromedp.Navigate(w.url() + "/desk/" + place))
 	w.t.Cleanup(func() { // before the tab is closed

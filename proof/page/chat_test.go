@@ -60,14 +60,14 @@ func openChat(t *testing.T) *world {
 	mux.HandleFunc("/desk/", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, filepath.Join(example, "public")+"/")
 	})
-	w := &world{t: t, lc: lc, handler: mux, address: "127.0.0.1:0"}
-	w.plugIn()
+	w := &world{t: t, lc: lc, handler: mux}
+	w.serve()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
 	t.Cleanup(func() {
 		chats.Close()
-		w.unplug()
+		_ = w.server.Config.Close()
 		cancel()
 		require.NoError(t, <-served)
 	})

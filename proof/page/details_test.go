@@ -334,6 +334,7 @@ func TestL3AnOlderListUndoesNoChange(t *testing.T) {
 	})
 	w.ask(lifecycle.Spec{ID: "r"}, openText("How do we book this?"))
 	w.ask(lifecycle.Spec{ID: "s"}, openText("And this?"))
+	w.streams = true
 	ada := w.open("ada", "")
 	ada.sees("How do we book this?")
 	ada.until(`document.body.dataset.connection === "live"`)

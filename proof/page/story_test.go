@@ -128,6 +128,7 @@ func TestL3AListThatIsOlderThanAChangeIsReadAgain(t *testing.T) {
 			_, _ = list.Body.WriteTo(rw)
 		})
 	})
+	w.streams = true
 	ada := w.open("ada", "")
 	require.False(t, <-listed) // as the stream has said at its beginning
 	ada.sees("No open questions for you.")
@@ -139,7 +140,7 @@ func TestL3AListThatIsOlderThanAChangeIsReadAgain(t *testing.T) {
 	close(free)
 	select {
 	case <-listed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		require.Fail(t, "the list was not read again")
 	}
 	ada.sees("Shall it go?")

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,14 +28,17 @@ type world struct {
 	t       *testing.T
 	lc      *lifecycle.Lifecycle
 	handler http.Handler
-	address string
+	server  *httptest.Server
+	gone    atomic.Bool // requests have no response
 	// undo is the time in which a person can take an answer back, in seconds.
 	undo int
+	// streams: windows read again only when their streams report a change. No timer of a second or more ends in
+	// them, so they neither poll nor close their streams after a request that takes long.
+	streams bool
 	// fresh: the browser has no data of an earlier world.
 	fresh sync.Once
 
 	mu        sync.Mutex
-	server    *http.Server                 // guarded by mu
 	questions map[string][]engine.Question // by run; guarded by mu
 	answers   map[string][]engine.Answer   // by run; guarded by mu
 
@@ -78,13 +82,12 @@ func openWorldOf(t *testing.T, cfg lifecycle.Config, opts web.Options, around ..
 	for _, wrap := range around {
 		w.handler = wrap(w.handler)
 	}
-	w.address = "127.0.0.1:0"
-	w.plugIn()
+	w.serve()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
 	t.Cleanup(func() {
-		w.unplug()
+		_ = w.server.Config.Close()
 		cancel()
 		assert.NoError(t, <-served)
 		lc.Close()
@@ -92,27 +95,24 @@ func openWorldOf(t *testing.T, cfg lifecycle.Config, opts web.Options, around ..
 	return w
 }
 
-// plugIn begins to listen, at the same address as before.
-func (w *world) plugIn() {
-	w.t.Helper()
-	listener, err := net.Listen("tcp", w.address)
-	require.NoError(w.t, err)
-	w.address = listener.Addr().String()
-	server := &http.Server{Handler: w.handler, ReadHeaderTimeout: 10 * time.Second}
-	w.mu.Lock()
-	w.server = server
-	w.mu.Unlock()
-	go func() { _ = server.Serve(listener) }()
+func (w *world) serve() {
+	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.gone.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		w.handler.ServeHTTP(rw, r)
+	}))
 }
 
-// unplug cuts all connections and listens no more.
+// unplug cuts all connections, also new ones, until plugIn. It keeps the port, which another process could take.
 func (w *world) unplug() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_ = w.server.Close()
+	w.gone.Store(true)
+	w.server.CloseClientConnections()
 }
 
-func (w *world) url() string { return "http://" + w.address }
+func (w *world) plugIn() { w.gone.Store(false) }
+
+func (w *world) url() string { return w.server.URL }
 
 // turn asks the questions that the test has set for the run, and ends with the answers.
 func (w *world) turn(ctx context.Context, t engine.Turn, sink engine.Sink) (engine.Outcome, error) {

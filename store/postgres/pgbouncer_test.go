@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,12 +54,20 @@ func newPooler(tb testing.TB) *pooler {
 	major, _ := strconv.Atoi(string(numbers[1]))
 	minor, _ := strconv.Atoi(string(numbers[2]))
 	p := &pooler{direct: pgtest.DSN(tb), prepares: major > 1 || minor >= 21}
+	for n := os.Getpid(); !p.launch(tb, program, n); n++ {
+	}
+	return p
+}
 
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(tb, err)
+// launch starts the pooler on the n-th port, and reports whether that was free.
+func (p *pooler) launch(tb testing.TB, program string, n int) bool {
+	tb.Helper()
+	port := strconv.Itoa(15000 + n%17000) // below the ephemeral range, in which other processes take ports all the time
+	free, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		return false
+	}
 	require.NoError(tb, free.Close())
-	_, port, err := net.SplitHostPort(free.Addr().String())
-	require.NoError(tb, err)
 	server, err := pgx.ParseConfig(p.direct)
 	require.NoError(tb, err)
 	ini := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password='%s' dbname=%s\n"+
@@ -82,9 +91,14 @@ func newPooler(tb testing.TB) *pooler {
 	process := exec.Command(program, args...)
 	process.Stdout, process.Stderr = &log, &log
 	require.NoError(tb, process.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = process.Wait()
+	}()
 	tb.Cleanup(func() {
 		_ = process.Process.Kill()
-		_ = process.Wait()
+		<-ended
 		if tb.Failed() {
 			tb.Logf("the pooler's log:\n%s", log.String())
 		}
@@ -92,11 +106,18 @@ func newPooler(tb testing.TB) *pooler {
 	u := url.URL{Scheme: "postgres", User: url.User(server.User), Host: net.JoinHostPort("127.0.0.1", port),
 		Path: "/" + server.Database, RawQuery: "sslmode=disable"}
 	p.dsn = u.String()
+	taken := false
 	require.Eventually(tb, func() bool {
+		select {
+		case <-ended:
+			taken = strings.Contains(log.String(), "Address already in use")
+			return taken
+		default:
+		}
 		conn, err := pgx.Connect(tb.Context(), pgtest.With(p.dsn, "default_query_exec_mode=exec"))
 		return err == nil && conn.Close(tb.Context()) == nil
 	}, patience, 10*time.Millisecond)
-	return p
+	return !taken
 }
 
 // With a direct connection for listening, hints arrive through a pooler too.
