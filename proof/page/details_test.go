@@ -351,7 +351,11 @@ func TestL3AnOlderListUndoesNoChange(t *testing.T) {
 	ada.sees("with bob")
 	later.Store(true)
 	close(release)
-	<-again // the page has read the older list, and reads once more
+	select {
+	case <-again: // the page has read the older list, and reads once more
+	case <-time.After(patience):
+		require.Fail(t, "the list was not read again")
+	}
 	ada.sees("with bob")
 	require.False(t, js[bool](ada, "undone"), "the older list was shown")
 }
