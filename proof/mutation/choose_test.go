@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,15 +23,26 @@ func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 			m.status = notViable
 		}
 	}
-	c, spent, err := trial{root: root, pkg: "small", patience: 3 * time.Second}.choose(t.Context(), src, t.TempDir(),
-		mutants)
+	c, spent, err := trial{root: root, pkg: "small"}.choose(t.Context(), src, t.TempDir(), mutants)
 	require.NoError(t, err)
 	require.Positive(t, spent)
-	_, err = c.settle(t.Context(), mutants, 2)
-	require.NoError(t, err)
 	became, together := map[string]status{}, 0
-	for i, m := range mutants {
-		became[m.after] = m.status
+	for _, c.patience = range []time.Duration{time.Second, time.Minute} {
+		part := slices.Clone(mutants)
+		for i, m := range part {
+			if patience(m) != c.patience {
+				part[i].status = notViable // which is not tried
+			}
+		}
+		_, err = c.settle(t.Context(), part, 2)
+		require.NoError(t, err)
+		for _, m := range part {
+			if patience(m) == c.patience {
+				became[m.after] = m.status
+			}
+		}
+	}
+	for i := range mutants {
 		if c.in[i+1] {
 			together++
 		}
@@ -67,12 +78,12 @@ func TestAlsoTriesTestsOfOtherPackages(t *testing.T) {
 	require.NoError(t, err)
 	for i := range mutants {
 		m := &mutants[i]
-		if m.status = runnable; src.check(m.file, m.source) != nil || strings.HasPrefix(m.after, "n++") {
+		if m.status = runnable; src.check(m.file, m.source) != nil || patience(*m) < time.Minute {
 			m.status = notViable
 		}
 	}
-	tr := trial{root: root, pkg: "small", patience: 3 * time.Second, also: parseSuites("other:Other")}
-	tr.also[0].patience = 3 * time.Second
+	tr := trial{root: root, pkg: "small", patience: time.Minute, also: parseSuites("other:Other")}
+	tr.also[0].patience = time.Minute
 	c, _, err := tr.choose(t.Context(), src, t.TempDir(), mutants)
 	require.NoError(t, err)
 	_, err = c.settle(t.Context(), mutants, 2)
@@ -106,7 +117,7 @@ func TestConstantsKeepTheirType(t *testing.T) {
 	for i := range all {
 		all[i].file = "typed.go"
 	}
-	c, _, err := trial{root: root, pkg: "typed", patience: 10 * time.Second}.choose(t.Context(), src, t.TempDir(), all)
+	c, _, err := trial{root: root, pkg: "typed", patience: time.Minute}.choose(t.Context(), src, t.TempDir(), all)
 	require.NoError(t, err)
 	for i := range all {
 		require.NoError(t, all[i].apply([]byte(files["typed/typed.go"])))

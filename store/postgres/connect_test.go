@@ -50,21 +50,17 @@ func TestOpenTriesNextHostWhenOneHangs(t *testing.T) {
 		return
 	}
 	u.Host = hung + "," + u.Host
-	s, err := postgres.Open(t.Context(), pgtest.With(u.String(), "target_session_attrs=read-write"),
-		postgres.Options{Schema: schema, NoListen: true, NoNotify: true, ClockInterval: -1}) // which asks no other host
-	require.NoError(t, err, "within its timeout, though nothing is said of connect_timeout")
-	defer s.Close()
-	require.EqualValues(t, 1, taken.Load(), "the first connection asked there")
-
-	both := make(chan struct{})
-	// a connection is in use: the next is a new one
-	require.NoError(t, s.Confirm(t.Context(), func(store.Reader) error {
-		go func() {
-			defer close(both)
-			_ = s.Confirm(t.Context(), func(store.Reader) error { return nil })
-		}()
-		<-both
-		return nil
+	nothing := func(store.Reader) error { return nil }
+	askNoOther := postgres.Options{Schema: schema, NoListen: true, NoNotify: true, ClockInterval: -1}
+	require.NoError(t, inTime(func() error {
+		taken.Store(0)
+		s, err := postgres.Open(t.Context(), pgtest.With(u.String(), "target_session_attrs=read-write"), askNoOther)
+		require.NoError(t, err, "within its timeout, though nothing is said of connect_timeout")
+		defer s.Close()
+		require.EqualValues(t, 1, taken.Load(), "the first connection asked there")
+		return s.Confirm(t.Context(), func(store.Reader) error {
+			return s.Confirm(t.Context(), nothing) // a connection is in use: the next is a new one
+		})
 	}))
 	require.EqualValues(t, 1, taken.Load(), "the next begin where the first was let in")
 }

@@ -49,7 +49,7 @@ func TestAReplyUnderWayPostponesTheDeparture(t *testing.T) {
 
 			want := end(w, tx, s)
 			require.Eventually(t, func() bool { return w.load(s, "parked").Recovery == store.RecoveredWaiting },
-				10*time.Second, time.Millisecond)
+				patience, time.Millisecond)
 			require.Equal(t, at, w.load(s, "parked").RecoveredAt)
 			require.Equal(t, want, w.load(s, "replied").Recovery)
 			require.ErrorIs(t, w.try(s, answer(parked, "k")), store.ErrConflict, "decided on what was")
@@ -78,7 +78,7 @@ func TestAReplyWaitsForADepartureUnderWay(t *testing.T) {
 	go func() { results <- w.try(s.In(tx), answer(hosts, "k")) }()
 	require.Eventually(t, func() bool {
 		return w.sessions(`wait_event = 'advisory' AND query LIKE '%pg_advisory_xact_lock_shared%'`) == 2
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.NoError(t, departure.Commit(t.Context()))
 	for range 2 {
 		require.ErrorIs(t, <-results, store.ErrConflict)

@@ -61,8 +61,7 @@ func TestConnectRefusesAnOldPrimary(t *testing.T) {
 	require.NoError(t, err)
 	u.Host += "," + standby.Addr()
 	u.RawQuery += "&target_session_attrs=read-write"
-	s, err := postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: 5 * time.Second, NoListen: true,
-		NoNotify: true})
+	s, err := postgres.Open(t.Context(), u.String(), quiet)
 	require.NoError(t, err)
 	defer s.Close()
 	w := &world{t, primary.DSN(""), "interlude"}
@@ -101,21 +100,24 @@ func TestConnectRefusesAnOldPrimary(t *testing.T) {
 // old one's acknowledgement does not count, and its connections are closed.
 func TestConfirmOnAnOldPrimaryIsNotAcknowledged(t *testing.T) {
 	primary, standby := replicated(t)
-	pool, set := switched(t, primary)
-	s, err := postgres.New(t.Context(), pool, quiet)
-	require.NoError(t, err)
-	defer s.Close()
-	w := &world{t, primary.DSN(""), "interlude"}
-	w.furnish(s)
-	w.commit(s, created("r"))
+	opened(t, primary, quiet)
 	unfence(t, primary)
 	require.NoError(t, standby.Promote(t.Context()))
 
+	var s *postgres.Store
+	var pool *pgxpool.Pool
+	var set func(*pglocal.Server)
 	nothing := func(store.Reader) error { return nil }
-	err = s.Confirm(t.Context(), func(store.Reader) error {
-		pool.Reset() // idle connections; this call's stays
-		set(standby)
-		return s.Confirm(t.Context(), nothing) // of a new connection
+	err := inTime(func() (err error) {
+		pool, set = switched(t, primary)
+		s, err = postgres.New(t.Context(), pool, quiet)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s.Confirm(t.Context(), func(store.Reader) error {
+			pool.Reset() // idle connections; this call's stays
+			set(standby)
+			return s.Confirm(t.Context(), nothing) // of a new connection
+		})
 	})
 	require.ErrorIs(t, err, postgres.ErrWrongServer)
 	require.ErrorContains(t, err, "outcome unknown")
@@ -169,13 +171,15 @@ func TestR5LeavesReplacedPrimaryThatLives(t *testing.T) {
 	u.Host += "," + standby.Addr()
 	u.RawQuery += "&target_session_attrs=read-write"
 	const timeout = 2 * time.Second
-	s, err := postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: timeout, NoNotify: true})
-	require.NoError(t, err)
-	defer s.Close()
 	w := &world{t, primary.DSN(""), "interlude"}
-	w.furnish(s)
+	before := opened(t, primary, quiet)
+	w.furnish(before)
 	acknowledged := []string{"first"}
-	w.commit(s, created("first"))
+	w.commit(before, created("first"))
+	s := openInTime(t, func() (*postgres.Store, error) {
+		return postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: timeout, NoNotify: true})
+	})
+	defer s.Close()
 
 	require.NoError(t, standby.Promote(t.Context()))
 	promoted := time.Now()
@@ -196,8 +200,8 @@ func TestR5LeavesReplacedPrimaryThatLives(t *testing.T) {
 			id).Scan(&stored))
 		require.True(t, stored, id)
 	}
-	_, err = s.Renew(t.Context(), "n", noon)
-	require.NoError(t, err, "its lease has another third after the promotion")
+	require.Eventually(t, func() bool { return second(s.Renew(t.Context(), "n", noon)) == nil }, patience,
+		10*time.Millisecond, "its lease has another third after the promotion")
 }
 
 // R5: a process leaves a replaced primary that lives before its timeout, when a commit waits there for
@@ -209,9 +213,10 @@ func TestR5LeavesReplacedPrimaryBeforeTheTimeout(t *testing.T) {
 	u.Host += "," + standby.Addr()
 	u.RawQuery += "&target_session_attrs=read-write"
 	open := func(timeout time.Duration) *postgres.Store {
-		s, err := postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: timeout, NoListen: true,
-			NoNotify: true, ClockInterval: time.Hour})
-		require.NoError(t, err)
+		s := openInTime(t, func() (*postgres.Store, error) {
+			return postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: timeout, NoListen: true,
+				NoNotify: true, ClockInterval: time.Hour})
+		})
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	}
@@ -219,7 +224,8 @@ func TestR5LeavesReplacedPrimaryBeforeTheTimeout(t *testing.T) {
 	w := &world{t, primary.DSN(""), "interlude"}
 	w.furnish(busy)
 	w.commit(busy, created("first"))
-	require.NoError(t, second(idle.Run(t.Context(), "first")))
+	require.Eventually(t, func() bool { return second(idle.Run(t.Context(), "first")) == nil }, patience,
+		10*time.Millisecond)
 
 	require.NoError(t, standby.Promote(t.Context()))
 	ended := make(chan error, 1)

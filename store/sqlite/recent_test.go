@@ -230,7 +230,7 @@ func TestFailedTransactionEmptiesCache(t *testing.T) {
 // waiting returns when n calls wait for the writer.
 func waiting(t *testing.T, s *sqlite.Store, n int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return s.Queued() == n }, 10*time.Second, 100*time.Microsecond)
+	require.Eventually(t, func() bool { return s.Queued() == n }, time.Minute, 100*time.Microsecond)
 }
 
 // F8: a claim whose transaction fails gives no slot, and a later claim starts the same runs.
