@@ -165,7 +165,7 @@ func TestNodesShareTheRoundTrips(t *testing.T) {
 			"-transact", "40")
 	}
 	r, out := nodes()
-	// On a busy machine the nodes may not know each other yet, or look before the first has claimed.
+	// On a busy machine, nodes may not have registered yet, or may look for a run before the first node has claimed it.
 	for begun := time.Now(); r.ClaimsPerTurn > 1.5; r, out = nodes() {
 		require.Less(t, time.Since(begun), time.Minute, "a turn takes %f claims", r.ClaimsPerTurn)
 	}

@@ -95,7 +95,7 @@ func (h *host) pruneOften(ctx context.Context, s *soaked) error {
 	}
 }
 
-// settledGoroutines counts the goroutines, waiting up to a minute for their number to fall to want.
+// settledGoroutines waits up to a minute until at most want goroutines are left, and returns their number.
 func settledGoroutines(want int) int {
 	for range 6000 {
 		if runtime.NumGoroutine() <= want {

@@ -45,7 +45,7 @@ func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	return servingBy(tb, nil, dir, cfg, st)
 }
 
-// servingBy serves by the clock, with a lease that outlives its jumps.
+// servingBy is serving with a clock that the test sets forward, and a lease that is longer than that.
 func servingBy(tb testing.TB, clock *laterClock, dir string, cfg acp.Config, st store.Store) *host {
 	tb.Helper()
 	cfg.StateDir = filepath.Join(dir, "processes")
@@ -132,7 +132,7 @@ func (h *host) asks(number int) lifecycle.Run {
 	return run
 }
 
-// misses waits for the question, and sets the clock beyond its deadline.
+// misses waits until the run asks the question, and sets the clock to a time after its deadline.
 func (h *host) misses(number int) {
 	h.Helper()
 	h.asks(number)

@@ -147,8 +147,8 @@ func (r *run) transcript(attempt int) string {
 	return string(body)
 }
 
-// gathering plays a story of requests that an agent makes at once. On a busy machine one may come after
-// Config.Gather: then the story returns false, and is played again with more time.
+// gathering runs a test in which an agent makes several requests at once. On a busy machine, one of them may
+// arrive after Config.Gather has passed: then the test returns false, and runs again with more time.
 func gathering(t *testing.T, can string, story func(can string) bool) {
 	t.Helper()
 	for gather := 300 * time.Millisecond; !story(can + ",together=" + gather.String()); gather *= 3 {
@@ -156,7 +156,7 @@ func gathering(t *testing.T, can string, story func(can string) bool) {
 	}
 }
 
-// gathered counts the permission requests in a transcript before the host's cancel.
+// gathered counts the permission requests that a transcript has before the host canceled the prompt.
 func gathered(transcript string) int {
 	transcript, _, _ = strings.Cut(transcript, `"session/cancel"`)
 	return strings.Count(transcript, `"session/request_permission"`)

@@ -102,7 +102,8 @@ func (d *desk) agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Ou
 	return engine.Done(t.Answers[0].Message()), nil
 }
 
-// patient is a clock on which no acknowledgement is due before the outcome is known. Longer timers are pauses.
+// patient is a clock whose timers of up to three seconds never end, so that a press is acknowledged only with its
+// outcome. Longer timers are pauses between attempts, and end as usual.
 type patient struct{ lifecycle.SystemClock }
 
 func (p patient) Timer(d time.Duration) (<-chan time.Time, func()) {

@@ -15,9 +15,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// farApart is a clock of nodes that look for an announced run long after one another, so that even on
-// a busy machine the first one has claimed it by then. Their recovery passes, in which they count each
-// other, follow sooner.
+// farApart is a clock for nodes that share announced runs. Its short timers take a hundred times as long,
+// so that a node has claimed a run before the next node looks, even on a busy machine. Its long timers
+// are shorter: in a recovery pass a node learns how many nodes there are.
 type farApart struct{ lifecycle.SystemClock }
 
 func (c farApart) Timer(d time.Duration) (<-chan time.Time, func()) {

@@ -110,8 +110,8 @@ func TestExpiredNodeCannotWrite(t *testing.T) {
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
 }
 
-// inTime repeats a claim or Confirm that the server has ended, since a busy machine left it idle for
-// two seconds.
+// inTime repeats a claim or Confirm if the server has ended its transaction. The server does so after two
+// idle seconds, which may pass on a busy machine.
 func inTime(call func() error) (err error) {
 	for begun := time.Now(); time.Since(begun) < patience; {
 		if err = call(); !errors.Is(err, postgres.ErrTimeout) {

@@ -59,7 +59,7 @@ func newPooler(tb testing.TB) *pooler {
 	return p
 }
 
-// launch starts the pooler on the n-th port, and reports whether that was free.
+// launch starts the pooler on a port derived from n. It returns false if the port is in use.
 func (p *pooler) launch(tb testing.TB, program string, n int) bool {
 	tb.Helper()
 	port := strconv.Itoa(15000 + n%17000) // below the ephemeral range, in which other processes take ports all the time

@@ -22,8 +22,8 @@ import (
 // envPoison makes this program a host on the file, in which the run "poison" kills it.
 const envPoison = "INTERLUDE_TEST_POISON"
 
-// poisonedHost is that host. It ends with its parent's context, or by its own hand, and notes that in
-// a file. Its lease is long, since a next host finds that its process is dead.
+// poisonedHost runs that host until the parent kills it, or the run "poison" does, which first adds a
+// byte to a file. The lease is long: the next host sees that the process is dead, whatever the lease.
 func poisonedHost(path string) error {
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Options{})

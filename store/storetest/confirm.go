@@ -100,7 +100,7 @@ func (r Replica) Run(t *testing.T) {
 		})
 		return run, err
 	}
-	// A commit may run out of time before it is sent: it is repeated until the primary has it.
+	// A commit may time out before it is sent, so it is repeated until the primary has stored it.
 	unacknowledged := func(c store.Commit) {
 		t.Helper()
 		refusals := []error{store.ErrStaleEpoch, store.ErrNotFound, store.ErrInvalid, store.ErrConflict,
