@@ -75,7 +75,7 @@ func host(ctx context.Context, p place) error {
 	defer func() { _ = eng.Close() }()
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: s, Engine: eng, Pools: []slots.Pool{pool}, Dir: p.runs(), Poll: 50 * time.Millisecond,
-		Lease:  2 * time.Second,
+		Lease:  time.Minute,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func TestEarlierReleasesAreRefused(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fleet{programs: p, dir: t.TempDir(), config: hostConfig{Database: c.database, Lease: time.Second}}
+			f := &fleet{programs: p, dir: t.TempDir(), config: hostConfig{Database: c.database, Lease: time.Minute}}
 			serve := func(version int) error {
 				n, err := f.start(version)
 				if err != nil {
@@ -79,7 +79,7 @@ func TestEarlierReleasesRefuseEveryNamedFeature(t *testing.T) {
 		} {
 			t.Run(commit[:8]+" on "+name, func(t *testing.T) {
 				d := &named{T: t, fleet: fleet{programs: p, dir: t.TempDir(),
-					config: hostConfig{Database: database, Lease: time.Second}}, database: database}
+					config: hostConfig{Database: database, Lease: time.Minute}}, database: database}
 				d.submit()
 				d.serve(1, "plain")
 				d.serve(2, store.Needs()...)

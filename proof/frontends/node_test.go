@@ -115,7 +115,7 @@ var asks = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (en
 
 func newLifecycle(s store.Store) (*lifecycle.Lifecycle, error) {
 	return lifecycle.New(lifecycle.Config{Store: s, Engine: asks, Forgiving: true, OnInterrupt: lifecycle.Repeat,
-		Poll: 50 * time.Millisecond, Lease: time.Second, Authorize: authorize, Directory: deputies{},
+		Poll: 50 * time.Millisecond, Lease: time.Minute, Authorize: authorize, Directory: deputies{},
 		Pools:  []lifecycle.Pool{{Name: lifecycle.DefaultPool, Capacity: 64}},
 		Logger: slog.New(slog.DiscardHandler)})
 }

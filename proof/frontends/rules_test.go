@@ -38,8 +38,8 @@ func (n *node) serveRules(ctx context.Context, s store.Store) error {
 	if n.Remember {
 		remember = time.Hour
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: pays, Lease: time.Second, PolicyTimeout: time.Minute,
-		Logger: slog.New(slog.DiscardHandler), Remember: remember,
+	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: pays, Lease: time.Minute, PolicyTimeout: time.Minute,
+		OnInterrupt: lifecycle.Repeat, Logger: slog.New(slog.DiscardHandler), Remember: remember,
 		Policy: func(ctx context.Context, p lifecycle.Proposal) (lifecycle.Ruling, error) {
 			if n.Remember && p.Question.ID == 1 {
 				return lifecycle.Ruling{}, nil

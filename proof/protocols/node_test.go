@@ -101,7 +101,7 @@ func (n node) open(ctx context.Context) (*lifecycle.Lifecycle, *mcp.Server, erro
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: engine.Func(agent), OnInterrupt: lifecycle.Repeat,
-		Poll: 50 * time.Millisecond, Lease: time.Second, Logger: quiet})
+		Poll: 50 * time.Millisecond, Lease: time.Minute, Logger: quiet})
 	if err != nil {
 		return nil, nil, err
 	}
