@@ -71,6 +71,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "host:", holdOpen(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(envAlone); path != "" {
+		if err := useAlone(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if path := os.Getenv(envFile); path != "" {
 		if err := host(path); err != nil {
 			fmt.Fprintln(os.Stderr, "host:", err)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,21 +84,21 @@ func inspectFile(path string) (version int, _ error) {
 	case info.Size() == 0:
 		return 0, nil
 	}
-	if err := inspectHeader(path, info); err != nil {
+	h, err := readHandle(path)
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	if err := inspectHeader(path, h.File); err != nil {
 		return 0, err
 	}
 	version, err = inspectSchema(path)
 	return version, unwritable(path, err)
 }
 
-func inspectHeader(path string, info fs.FileInfo) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func inspectHeader(path string, f *os.File) error {
 	head := make([]byte, 100)
-	if _, err := io.ReadFull(f, head); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+	if _, err := f.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
 		return ErrNotDatabase
 	}
 	field := func(at int) uint32 { return binary.BigEndian.Uint32(head[at:]) }
@@ -107,7 +106,12 @@ func inspectHeader(path string, info fs.FileInfo) error {
 	if pageSize == 1 {
 		pageSize = 65536
 	}
+	// The size is read last: another process may add pages before it deletes its WAL.
 	_, walErr := os.Stat(path + "-wal")
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	if pages := int64(field(28)); errors.Is(walErr, os.ErrNotExist) && field(24) == field(92) &&
 		pages*pageSize > info.Size() {
 		return fmt.Errorf("%w: the file has %d bytes, its header says %d", ErrCorrupt, info.Size(), pages*pageSize)
@@ -127,11 +131,11 @@ func create(path string, mode fs.FileMode) error {
 	} else if err == nil && !info.IsDir() {
 		return fmt.Errorf("%s is a file and no folder: correct the path: %w", folder, fs.ErrInvalid)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
+	h, err := writeHandle(path, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
 		return unmade(err)
 	}
-	return errors.Join(f.Chmod(mode), f.Close()) // the requested mode, whatever the process's umask
+	return errors.Join(h.Chmod(mode), h.Close()) // the requested mode, whatever the process's umask
 }
 
 // unmade explains why a folder does not allow a new file: ErrReadOnly only if that is the cause.
@@ -160,10 +164,10 @@ func unwritable(path string, err error) error {
 		return err
 	}
 	for _, name := range []string{path, path + "-wal"} {
-		f, opening := os.OpenFile(name, os.O_RDWR, 0)
+		h, opening := writeHandle(name, os.O_RDWR, 0)
 		switch {
 		case opening == nil:
-			_ = f.Close() // nothing was written
+			_ = h.Close() // nothing was written
 		case name == path || !errors.Is(opening, fs.ErrNotExist):
 			return fmt.Errorf("%w: %w", err, readOnly(opening))
 		}
@@ -206,6 +210,10 @@ func inspectSchemaAs(path, mode string) (made int, _ error) {
 		return 0, explain(err)
 	}
 	defer c.close() //nolint:errcheck // nothing was written
+	// All in one transaction: another process may be creating or migrating the file.
+	if err := c.run("BEGIN"); err != nil {
+		return 0, explain(err)
+	}
 	var id, version, tables int64
 	for _, q := range []struct {
 		text string

@@ -168,6 +168,11 @@ func (s *Store) open(path string, o Options) error {
 	if o.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.MaxPages))
 	}
+	h, err := readHandle(path) // before SQLite locks the file
+	if err != nil {
+		return err
+	}
+	defer h.Close() // walWatch has its own
 	c, err := dialFirst(path, pragmas, o.BusyTimeout)
 	if err != nil {
 		return err

@@ -263,10 +263,8 @@ func checkWAL(path string, db *os.File) error {
 }
 
 type walWatch struct {
-	path string // of the database, without links
-	// db is the database. It is closed after the connections: closing it ends this process's locks
-	// on the file.
-	db     *os.File
+	path   string  // of the database, without links
+	db     *handle // of the database; it is closed after the connections
 	f      *os.File
 	marked salts // of the WAL that has its row
 	head   [walHeadSize]byte
@@ -282,7 +280,7 @@ func watchWAL(path string, flushed bool) (*walWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := os.Open(target)
+	db, err := readHandle(target)
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +389,7 @@ func (w *writer) markWAL(now salts) (nonce salts, err error) {
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return nonce, err
 	}
-	fresh := newNonce(w.wal.db, w.wal.f)
+	fresh := newNonce(w.wal.db.File, w.wal.f)
 	_, err = w.exec(`UPDATE wal SET previous = CASE WHEN current = ?1 THEN previous ELSE current END, current = ?1,
 		nonce = ?2`, markText(now), markText(fresh))
 	if err == nil {
