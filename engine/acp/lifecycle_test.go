@@ -45,7 +45,7 @@ func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	return servingBy(tb, nil, dir, cfg, st)
 }
 
-// servingBy is serving with a clock that the test sets forward, and a lease that is longer than that.
+// servingBy is serving with a clock that the test sets forward, and a lease that its jumps do not exceed.
 func servingBy(tb testing.TB, clock *laterClock, dir string, cfg acp.Config, st store.Store) *host {
 	tb.Helper()
 	cfg.StateDir = filepath.Join(dir, "processes")
@@ -102,7 +102,7 @@ func onEveryStore(t *testing.T, can string, change func(*acp.Config), story func
 	}
 }
 
-// waits is how long a question waits: no test takes as long by itself.
+// waits is the limit of a question. It is longer than any test, so that only misses can exceed it.
 const waits = time.Hour
 
 // submit submits the run r with the steps.

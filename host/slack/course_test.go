@@ -222,6 +222,33 @@ func TestP4SocketMode(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, w.Code, "without a secret no request is served")
 }
 
+// P4: a press that was received is acknowledged, though the host ends meanwhile.
+func TestP4APressIsAcknowledgedWhenTheHostEnds(t *testing.T) {
+	received, resume := make(chan struct{}), make(chan struct{})
+	d := newDesk(t, []engine.Question{refund}, func(c *slack.Config) {
+		c.Person = func(ctx context.Context, team, user string) (lifecycle.Actor, error) {
+			close(received)
+			<-resume
+			return who(ctx, team, user)
+		}
+	})
+	m := d.ask("r1", lifecycle.Spec{})[0]
+	ctx, end := context.WithCancel(d.ctx)
+	ended, pressed := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- d.app.ServeSocket(ctx) }()
+	<-d.slack.Connected()
+	go func() {
+		_, err := d.slack.Press("ada", m, "approve")
+		pressed <- err
+	}()
+	<-received
+	end()
+	close(resume)
+	require.NoError(t, <-pressed)
+	require.NoError(t, <-ended)
+	d.shows(m, "Approved by ada (slack)")
+}
+
 // P4: a token that Slack refuses ends Socket Mode.
 func TestP4SocketModeWithARefusedToken(t *testing.T) {
 	d := newDesk(t, nil, func(c *slack.Config) { c.AppToken = "xapp-other" })

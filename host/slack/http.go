@@ -1,22 +1,16 @@
 package slack
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
-
-	sdk "github.com/slack-go/slack"
-	"github.com/slack-go/slack/socketmode"
 
 	"github.com/interlude-go/interlude/host/reqbody"
 )
@@ -107,82 +101,4 @@ func (a *App) signed(h http.Header, body []byte) bool {
 	mac.Write(body)
 	want := "v0=" + hex.EncodeToString(mac.Sum(nil))
 	return hmac.Equal([]byte(want), []byte(h.Get("X-Slack-Signature")))
-}
-
-// ServeSocket receives interactions over Socket Mode until ctx ends: the App connects to Slack, so the
-// host needs no inbound HTTP. It reconnects by itself, and returns an error only if Slack refuses the
-// AppToken. Several processes may do this at once; Slack chooses one for each interaction.
-func (a *App) ServeSocket(ctx context.Context) error {
-	if a.config.AppToken == "" {
-		return errConfig("AppToken", "an app-level token")
-	}
-	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-	for {
-		client := socketmode.New(a.api, socketmode.OptionLog(quiet))
-		ended := make(chan error, 1)
-		running, stop := context.WithCancel(ctx)
-		go func() { ended <- client.RunContext(running) }()
-		err := a.receiveAll(running, client, ended)
-		stop()
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the host ends
-		}
-		if refusedToken(err) {
-			return err
-		}
-		a.config.Logger.Warn("slack: Socket Mode ended; connecting again", "err", err)
-		timer, cancel := a.config.Clock.Timer(socketPause)
-		select {
-		case <-ctx.Done():
-		case <-timer:
-		}
-		cancel()
-	}
-}
-
-// socketPause is the pause before a new connection when the old one ended unexpectedly.
-const socketPause = 5 * time.Second
-
-// refusedToken reports whether a new connection would fail with the same error.
-func refusedToken(err error) bool {
-	var status sdk.StatusCodeError
-	switch codeOf(err) {
-	case "invalid_auth", "account_inactive", "not_authed", "token_revoked", "not_allowed_token_type":
-		return true
-	}
-	return errors.As(err, &status) && status.Code == http.StatusNotFound
-}
-
-// receiveAll handles the events of a connection until it ends.
-func (a *App) receiveAll(ctx context.Context, client *socketmode.Client, ended <-chan error) error {
-	var work sync.WaitGroup
-	defer work.Wait()
-	for {
-		select {
-		case err := <-ended:
-			return err
-		case event := <-client.Events:
-			if event.Type != socketmode.EventTypeInteractive || event.Request == nil {
-				continue
-			}
-			work.Go(func() { a.receiveSocket(ctx, client, *event.Request) })
-		}
-	}
-}
-
-// receiveSocket handles one interaction. Without an acknowledgement Slack shows an error to the
-// person.
-func (a *App) receiveSocket(ctx context.Context, client *socketmode.Client, r socketmode.Request) {
-	p, err := decode(r.Payload)
-	var response any
-	if err == nil {
-		response, err = a.handle(ctx, p)
-	}
-	if err != nil && !errors.Is(err, errOther) {
-		a.config.Logger.Warn("slack: refused an interaction", "err", err)
-		return
-	}
-	if err := client.AckCtx(ctx, r.EnvelopeID, response); err != nil {
-		a.config.Logger.Warn("slack: an interaction was not acknowledged", "err", err)
-	}
 }

@@ -32,8 +32,8 @@ type world struct {
 	gone    atomic.Bool // requests have no response
 	// undo is the time in which a person can take an answer back, in seconds.
 	undo int
-	// streams: windows read again only when their streams report a change. No timer of a second or more ends in
-	// them, so they neither poll nor close their streams after a request that takes long.
+	// streams disables all timers of a second or more in the windows. So a window neither polls nor closes its
+	// stream after a slow request: what it shows is what its stream has reported.
 	streams bool
 	// fresh: the browser has no data of an earlier world.
 	fresh sync.Once

@@ -88,7 +88,7 @@ func inspectFile(path string) (version int, _ error) {
 	if err != nil {
 		return 0, err
 	}
-	defer h.Close()
+	defer h.Close() //nolint:errcheck // nothing was written
 	if err := inspectHeader(path, h.File); err != nil {
 		return 0, err
 	}

@@ -172,7 +172,7 @@ func (s *Store) open(path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close() // walWatch has its own
+	defer h.Close() //nolint:errcheck // walWatch has its own
 	c, err := dialFirst(path, pragmas, o.BusyTimeout)
 	if err != nil {
 		return err

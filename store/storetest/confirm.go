@@ -75,9 +75,11 @@ var confirmCases = []promised{
 
 // Replica is a store whose commits wait for a copy that can take over.
 type Replica struct {
-	// Store is the primary, and so is Hasty, whose calls fail within a few seconds if the copy cannot be
-	// reached.
-	Store, Hasty store.Store
+	// Store is the primary, opened with a timeout that a slow machine does not exceed.
+	Store store.Store
+	// Hasty is the same primary, opened so that a call fails within a few seconds while the copy cannot
+	// be reached.
+	Hasty store.Store
 	// Cut disconnects the copy from the primary; Restore connects it again.
 	Cut, Restore func()
 	// Promote stops the primary for good and opens the copy in its place. The suite closes that.
@@ -87,6 +89,7 @@ type Replica struct {
 // Run proves that a copy that takes over has everything that a commit or a read has acknowledged.
 func (r Replica) Run(t *testing.T) {
 	t.Helper()
+	require.NotNil(t, r.Hasty, "Replica.Hasty is not set")
 	w := &world{TB: t, ctx: t.Context(), store: r.Store, now: base}
 	w.join("n")
 	w.pool("p", 100, 0)

@@ -234,7 +234,7 @@ func (w *world) see(run string) Seen {
 	return s
 }
 
-// seeEnd sees the run after it has ended, however long that takes.
+// seeEnd waits until the run has ended, and returns what the front end shows then.
 func (w *world) seeEnd(run string) Seen {
 	w.Helper()
 	w.until(run, func(r *lifecycle.Run) bool { return r.State.Terminal() })

@@ -419,6 +419,9 @@ func (s *Slack) serveSocket(w http.ResponseWriter, r *http.Request) {
 	default:
 		close(first)
 	}
+	over := make(chan struct{})
+	defer close(over)
+	go k.ping(over)
 	err = k.write(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A1"}})
 	s.mu.Unlock()
 	for err == nil {
@@ -436,6 +439,20 @@ func (s *Slack) serveSocket(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_ = conn.Close()
+}
+
+// ping sends pings, as Slack does, until the connection is over.
+func (k *socket) ping(over <-chan struct{}) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			_ = k.conn.WriteControl(websocket.PingMessage, nil, now.Add(timeout)) // reading notices the end
+		case <-over:
+			return
+		}
+	}
 }
 
 func (k *socket) write(message object) error {
