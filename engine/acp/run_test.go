@@ -147,7 +147,7 @@ func (r *run) transcript(attempt int) string {
 	return string(body)
 }
 
-// gathering runs a test in which an agent makes several requests at once. On a busy machine, one of them may
+// gathering runs a test in which an agent makes several requests at once. On a busy machine, a request may
 // arrive after Config.Gather has passed: then the test returns false, and runs again with more time.
 func gathering(t *testing.T, can string, story func(can string) bool) {
 	t.Helper()

@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// submitted returns what a browser sends for the page's form without changes.
+// submitted returns the request of a browser for the page's form without changes.
 func submitted(page, button string) url.Values {
 	_, page, _ = strings.Cut(page, "<h1>")
 	if at := strings.Index(page, `class="editor"`); at >= 0 {

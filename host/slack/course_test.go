@@ -222,7 +222,7 @@ func TestP4SocketMode(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, w.Code, "without a secret no request is served")
 }
 
-// P4: a press that was received is acknowledged, though the host ends meanwhile.
+// P4: a press that was received is acknowledged, though the host ends before the outcome is known.
 func TestP4APressIsAcknowledgedWhenTheHostEnds(t *testing.T) {
 	received, resume := make(chan struct{}), make(chan struct{})
 	d := newDesk(t, []engine.Question{refund}, func(c *slack.Config) {

@@ -33,7 +33,7 @@ type world struct {
 	// undo is the time in which a person can take an answer back, in seconds.
 	undo int
 	// streams disables all timers of a second or more in the windows. So a window neither polls nor closes its
-	// stream after a slow request: what it shows is what its stream has reported.
+	// stream after a slow request, and shows only changes that its stream has reported.
 	streams bool
 	// fresh: the browser has no data of an earlier world.
 	fresh sync.Once

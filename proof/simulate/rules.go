@@ -183,7 +183,7 @@ func (p *process) policy(ctx context.Context, proposal interaction.Proposal) (in
 	return said.ruling, nil
 }
 
-// hidden is what the witness knows about a question that was asked hidden.
+// hidden describes a question that was asked hidden, as far as the witness knows it.
 type hidden struct {
 	asker   *view
 	version int
@@ -375,7 +375,7 @@ func (e *ending) ruledOnce(*ending) string {
 	return ""
 }
 
-// hidden is what the witness knows about the question if it was asked hidden; otherwise nil.
+// hidden describes the question if it was asked hidden; otherwise nil.
 func (e *ending) hidden(number int) *hidden {
 	return e.world.witness.hidden[questionOf{e.run.ID, number}]
 }

@@ -99,7 +99,7 @@ func TestIdleNodeMakesFewTransactions(t *testing.T) {
 	})
 }
 
-// R4: a run that takes as long as beside a slow standby needs at most 1.3 times as many transactions
+// R4: a run that takes as long as with a slow standby needs at most 1.3 times as many transactions
 // with 16 nodes as with one. The times differ from those of polls, so that no poll finds a run.
 func TestTransactionsHardlyGrowWithNodes(t *testing.T) {
 	const runs, turn = 100, 21 * time.Millisecond

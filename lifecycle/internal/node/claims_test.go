@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// announcing is a store that announces to nobody, and counts.
+// announcing is a store that counts announcements, and sends none.
 type announcing struct {
 	store.Store
 	announced []fsm.State
