@@ -171,14 +171,15 @@ func (n *Node) handleHint(h store.Hint) {
 	}
 	n.mu.Lock()
 	t := n.turns[h.RunID]
-	_, resident := n.residents[h.RunID]
+	if t != nil { // removeTurn ends the resident process
+		t.runEnded = true
+	}
 	n.mu.Unlock()
 	if t != nil {
 		t.interrupt(engine.ErrCanceled)
+		return
 	}
-	if resident && t == nil {
-		n.endResidentOfEndedRun(h.RunID)
-	}
+	n.endResidentOfEndedRun(h.RunID)
 }
 
 // wakeForHint handles a hint of this process's commit, or of any commit if the store announces none.

@@ -278,7 +278,7 @@ func (n *Node) removeTurn(t *turn, run *store.Run) {
 		delete(n.turns, run.ID)
 		n.ended[run.ID] = endedTurn{t.epoch, run.CreatedAt}
 	}
-	processLost := t.processLost
+	processLost, runEnded := t.processLost, t.runEnded
 	n.mu.Unlock()
 	if latest != nil && latest != t {
 		return // the run's next turn executes here already, and owns the resident process
@@ -287,8 +287,8 @@ func (n *Node) removeTurn(t *turn, run *store.Run) {
 		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
 	}
 	n.policies.note(run)
-	waitsOrQueued := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
-	if !waitsOrQueued || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
+	goesOn := !runEnded && (run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued)
+	if !goesOn || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
 		n.endResidentAfterTurn(run.ID)
 	}
 }

@@ -80,10 +80,13 @@ func TestRemoveTurnKeepsOnlyAProcessStillNeededHere(t *testing.T) {
 	for name, c := range map[string]struct {
 		run      store.Run
 		next     bool // another turn of the run executes here by now
+		ended    bool // the store announces that the run has ended, before the turn is removed
 		survives bool
 	}{
 		"it waits here":                            {run: run(fsm.StateWaitingUser, sticky, "n", 1), survives: true},
 		"it was answered and is queued here":       {run: run(fsm.StateQueued, sticky, "n", 1), survives: true},
+		"it waited here, and was canceled":         {run: run(fsm.StateWaitingUser, sticky, "n", 1), ended: true},
+		"it was queued here, and was canceled":     {run: run(fsm.StateQueued, sticky, "n", 1), ended: true},
 		"it waits elsewhere":                       {run: run(fsm.StateWaitingUser, sticky, "m", 1)},
 		"it is queued elsewhere":                   {run: run(fsm.StateQueued, sticky, "m", 1)},
 		"it waits, and needs no process":           {run: run(fsm.StateWaitingUser, resumable, "n", 1)},
@@ -106,10 +109,14 @@ func TestRemoveTurnKeepsOnlyAProcessStillNeededHere(t *testing.T) {
 				n := alone(t, newStore(t), ending(alive))
 				defer n.die(nil)
 				n.addResident("r", "default")
-				ended, next := &turn{node: &n.member, owner: n, epoch: 1}, &turn{node: &n.member, owner: n, epoch: 2}
+				ended, next := newTurn(&n.member, n, &store.Run{Epoch: 1}), newTurn(&n.member, n, &store.Run{Epoch: 2})
+				ended.engineReturn.signal()
 				n.turns["r"] = ended
 				if c.next {
 					n.turns["r"] = next
+				}
+				if c.ended {
+					n.handleHint(store.Hint{RunID: "r", State: fsm.StateCanceled})
 				}
 				n.removeTurn(ended, &c.run)
 				n.workers.Wait()

@@ -48,7 +48,9 @@ type turn struct {
 	observed context.Context //nolint:containedctx // for the notice that the turn has ended
 	trace    string
 
-	processLost bool // guarded by Node.mu; the resident process ended before the turn was removed
+	// Guarded by Node.mu, and set only before the turn is removed.
+	processLost bool // the resident process has ended by itself
+	runEnded    bool // the store has announced that the run has ended, maybe after the turn's own commit
 }
 
 // turnOwner is the node as its turns use it.
