@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// ready is an expression: the displayed question may be decided by a key.
+// ready is an expression: the displayed question, or several, may be decided by a key.
 const ready = `document.querySelector(".panel")?.dataset.keys === "ready"`
 
 // replies counts the replies that reach the server.

@@ -46,6 +46,7 @@ func TestN7SeveralAlikeAreDecidedOnce(t *testing.T) {
 		"Run,order,Risk,Result"`)
 	ada.pictures("several")
 	ada.accessibleInBoth("several questions")
+	ada.until(ready)
 	key("a")
 	ada.sees("Acknowledge 1 risk first, each in its row.")
 	ada.press("I have read this and accept the risk.")

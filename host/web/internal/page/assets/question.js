@@ -20,7 +20,16 @@ import { visible } from "./visible.js";
 import { audience, decided, outcomeOf, showStory } from "./story.js";
 
 const earlier = 10; // earlier questions that the story shows
-export const glance = 300; // milliseconds in which a key pressed for the question before decides nothing
+const glance = 300; // milliseconds in which a key pressed for the question before decides nothing
+
+// appear notes that a panel's controls appear now. data-keys says whether keys decide there: ready, soon or none.
+export function appear(panel, keys) {
+  const now = panel.appeared = performance.now();
+  panel.node.dataset.keys = keys ? "soon" : "none";
+  setTimeout(() => { if (keys && panel.appeared === now) panel.node.dataset.keys = "ready"; }, glance);
+}
+
+export const isReady = (panel) => performance.now() - panel.appeared >= glance;
 
 // QuestionPanel shows a question in a node, and follows it until it is closed.
 export class QuestionPanel {
@@ -261,9 +270,7 @@ export class QuestionPanel {
       send: (reply, says) => this.send(reply, says), keyed: (begin) => this.keyed(begin), remember: this.remember })
       : null;
     set(this.controls, this.answer ? this.answer.node : this.whyNot());
-    this.appeared = performance.now();
-    this.node.dataset.keys = this.answer ? "soon" : "none";
-    setTimeout(() => this.answer && (this.node.dataset.keys = "ready"), glance);
+    appear(this, this.answer !== null);
   }
 
   // showWhyNot shows the claim, or the current audience.
@@ -345,7 +352,7 @@ export class QuestionPanel {
   act(action, ...parameters) {
     const at = this.answer?.actions[action];
     if (!at || this.controls.inert || this.closed) return false;
-    if (performance.now() - this.appeared >= glance) this.keyed(() => at(...parameters));
+    if (isReady(this)) this.keyed(() => at(...parameters));
     return true;
   }
 

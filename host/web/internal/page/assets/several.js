@@ -6,7 +6,7 @@ import { argumentsOf, readable } from "./approval.js";
 import { button, h, newID, prose, said, set, shown } from "./dom.js";
 import { entries, isObject, stringify } from "./exact.js";
 import { hold, onReply, replyTo } from "./outbox.js";
-import { glance, problemText } from "./question.js";
+import { appear, isReady, problemText } from "./question.js";
 import { until } from "./time.js";
 
 export const mostSeveral = 50; // questions in one action
@@ -30,8 +30,8 @@ export class SeveralPanel {
     this.node.classList.add("wide");
     this.unwatch = onReply((reply) => this.showResult(reply));
     this.rows = questions().slice(0, mostSeveral);
-    this.appeared = performance.now();
     this.show();
+    appear(this, true);
   }
 
   close() {
@@ -167,7 +167,7 @@ export class SeveralPanel {
   // act does what a key asks for.
   act(action) {
     if (!this.buttons || this.buttons.inert || !["approve", "reject"].includes(action)) return false;
-    if (performance.now() - this.appeared >= glance) this.decide(action);
+    if (isReady(this)) this.decide(action);
     return true;
   }
 
